@@ -1,0 +1,12 @@
+export interface DrainOrder {
+  readonly databaseUrl: string;
+  readonly items: number;
+  readonly lanes: number;
+  readonly workers: number;
+}
+
+export interface DrainResult {
+  readonly elapsedMs: number;
+  readonly violations: number;
+  readonly turnsMs: readonly number[];
+}

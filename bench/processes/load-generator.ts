@@ -1,0 +1,74 @@
+/** Keeps a number of connections busy with requests signed ahead of time; speaks HTTP over bare sockets. */
+import { answerParent } from '../child.js';
+import { deliveryOf, Pushes, repositoryName, requestOf } from '../pushes.js';
+import { LoadConnection } from './load-connection.js';
+
+export interface Ammunition {
+  readonly requests: number;
+  readonly repositories: number;
+  readonly payloadBytes: number;
+}
+
+export interface Volley {
+  readonly port: number;
+  readonly connections: number;
+  /** Number of the first request. */
+  readonly from: number;
+  /** Begin again when all were sent; else the volley ends there. */
+  readonly again: boolean;
+  readonly measuredMs: number;
+}
+
+export interface VolleyResult {
+  /** Number of the next request that was not sent. */
+  readonly next: number;
+  /** Numbers of the requests answered 202, those answered after the measured time included. */
+  readonly accepted: readonly number[];
+  /** Answers by status other than 202. */
+  readonly others: Readonly<Record<string, number>>;
+  readonly elapsedMs: number;
+  /** Of answers that came in the measured time. */
+  readonly latenciesMs: readonly number[];
+}
+
+let requests: readonly Buffer[] = [];
+
+function load({ requests: count, repositories, payloadBytes }: Ammunition): void {
+  const pushes = new Pushes(payloadBytes);
+  requests = Array.from({ length: count }, (_, number) =>
+    requestOf(pushes.body(number, repositoryName(number % repositories)), deliveryOf(number)),
+  );
+}
+
+async function fire(volley: Volley): Promise<VolleyResult> {
+  const open = Array.from({ length: volley.connections }, () => LoadConnection.open(volley.port));
+  const connections = await Promise.all(open);
+  const accepted: number[] = [];
+  const others: Record<string, number> = {};
+  const latenciesMs: number[] = [];
+  const measureFrom = performance.now();
+  let measureUntil = measureFrom + volley.measuredMs;
+  let next = volley.from;
+
+  const shoot = async (connection: LoadConnection): Promise<void> => {
+    for (;;) {
+      const sentAt = performance.now();
+      if (sentAt >= measureUntil) return;
+      if (next >= requests.length && !volley.again) {
+        measureUntil = Math.min(measureUntil, sentAt);
+        return;
+      }
+      const number = next++ % requests.length;
+      const status = await connection.send(requests[number]!);
+      const answeredAt = performance.now();
+      if (status === 202) accepted.push(number);
+      else others[status] = (others[status] ?? 0) + 1;
+      if (status === 202 && answeredAt <= measureUntil) latenciesMs.push(answeredAt - sentAt);
+    }
+  };
+  await Promise.all(connections.map(shoot));
+  for (const connection of connections) connection.close();
+  return { next, accepted, others, elapsedMs: measureUntil - measureFrom, latenciesMs };
+}
+
+answerParent({ load, fire });

@@ -1,0 +1,42 @@
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { neutralize } from './output.js';
+
+const STDERR = 2;
+
+/** What is known about an error without a value in it: an engine's error carries rows and statements as fields. */
+const describe = (error: Error & { readonly code?: unknown }): Record<string, unknown> => ({
+  type: error.name,
+  message: error.message,
+  code: error.code,
+  stack: error.stack,
+});
+
+/** Lines of JSON on stderr, written before the call returns, so that the last ones before an exit are there too. */
+export function jsonLog(
+  destination: DestinationStream = pino.destination({ dest: STDERR, sync: true }),
+): Logger {
+  return pino({ timestamp: stdTimeFunctions.isoTime, serializers: { err: describe } }, destination);
+}
+
+/** The same lines, for a person. */
+export function readableLog(write: (line: string) => void): Logger {
+  return jsonLog({ write: (line) => write(readableLine(JSON.parse(line) as LogLine)) });
+}
+
+interface LogLine {
+  readonly level: number;
+  readonly time: string;
+  readonly msg?: string;
+  readonly [field: string]: unknown;
+}
+
+const NOT_SHOWN = new Set(['level', 'time', 'msg', 'pid', 'hostname']);
+
+function readableLine(line: LogLine): string {
+  const fields = Object.entries(line)
+    .filter(([name]) => !NOT_SHOWN.has(name))
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const level = pino.levels.labels[line.level] ?? String(line.level);
+  const parts = [line.time.slice(11, 19), level.toUpperCase().padEnd(5), line.msg ?? '', ...fields];
+  return neutralize(parts.join(' '));
+}

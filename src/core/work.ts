@@ -1,0 +1,40 @@
+/**
+ * WorkItem states. Terminal states are final; `held` is not terminal: it blocks its lane until a person decides.
+ *
+ *   pending ──claim──▶ processing ──▶ completed | skipped | dead | coalesced
+ *      ▲                   │  └──────▶ held ──(retry)──▶ pending
+ *      └──retry, release───┘             └──(skip, end)──▶ skipped | dead
+ *   pending ──replaced or coalesced away──▶ coalesced
+ */
+export type WorkItemState =
+  | 'pending'
+  | 'processing'
+  | 'held'
+  | 'completed'
+  | 'skipped'
+  | 'dead'
+  | 'coalesced';
+
+export const QUEUE_CLASSES = ['interactive', 'default', 'bulk'] as const;
+/** How urgent an item is; the unit of reservation (TRM-5). */
+export type QueueClass = (typeof QUEUE_CLASSES)[number];
+
+export const INBOUND_WORK_TYPES = ['connector_event', 'workflow_action_apply'] as const;
+/** The work types this runtime executes (SVC-1). Rows of any other type are never claimed. */
+export type WorkType = (typeof INBOUND_WORK_TYPES)[number];
+
+export type Ordering = 'source' | 'strict' | 'none';
+export type OnDead = 'advance' | 'hold';
+export type OnConflict = 'hold' | 'separate';
+export type EventOrigin = 'webhook' | 'replay' | 'import';
+
+/**
+ * A claim, as one value: every later change of the row is a compare-and-swap on `token` and `epoch` (OWN-5).
+ * `untilMs` is the database's epoch time at which others may take the row over.
+ */
+export interface Lease {
+  readonly workId: string;
+  readonly token: string;
+  readonly epoch: number;
+  readonly untilMs: number;
+}

@@ -1,0 +1,193 @@
+import type { Clock } from '../core/clock.js';
+import { isLaneheadError } from '../core/errors.js';
+import type { NewId } from '../core/ids.js';
+import type { WorkError } from '../core/outcome.js';
+import { draftReceipt } from '../packs/draft-receipt.js';
+import { unverifiedRequest, verifyRequest } from '../packs/receipt.js';
+import type { HandshakeAnswer, Receipt } from '../packs/types.js';
+import { type Answer, acknowledgement, answer, problem } from './answer.js';
+import type { AdmissionDecision, RefusalCode } from './decision.js';
+import type { Commitment, GroupCommit } from './group-commit.js';
+import type { InFlight } from './in-flight.js';
+import type { BodyReading } from './read-body.js';
+import { pathOf, type RequestHead, routeNames } from './request-head.js';
+import type { ResolvedRoute, ResolveRoute } from './route-table.js';
+
+/** How a request ended, and what its sender is told. */
+export interface Verdict {
+  /** `null`: a probe of the process, no admission. */
+  readonly decision: AdmissionDecision | null;
+  readonly answer: Answer;
+  /** For the log alone: why a signature was refused. */
+  readonly reason?: string;
+  /** For the log alone: what it was about, where that is known. Nothing a sender wrote. */
+  readonly about?: VerdictSubject;
+}
+
+export interface VerdictSubject {
+  readonly namespace: string;
+  readonly pack: string;
+  readonly route: string;
+  readonly receiptId?: string;
+  /** Why the receipt is quarantined, as it is stored. */
+  readonly error?: WorkError | null;
+}
+
+export interface AdmissionOptions {
+  readonly resolve: ResolveRoute;
+  readonly commits: GroupCommit;
+  readonly inFlight: InFlight;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** Body limit of routes that set none. */
+  readonly maxBodyBytes: number;
+  readonly isDraining: () => boolean;
+}
+
+/** Reads the body of the request at hand; called at most once, and only after everything else was decided. */
+export type ReadBody = (limitBytes: number, grow: (bytes: number) => boolean) => Promise<BodyReading>;
+
+/**
+ * From a request to its answer, the same way for every transport:
+ *
+ *   draining ▸ route ▸ method ▸ retired, paused ▸ length ▸ encoding ▸ in-flight bound ▸ read the body
+ *            ▸ verify ▸ draft ▸ commit ▸ answer
+ *
+ * Everything before the reading costs no I/O and holds no memory, so that a refusal under overload is cheap.
+ */
+export class Admission {
+  readonly #options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  async decide(head: RequestHead, readBody: ReadBody): Promise<Verdict | 'truncated'> {
+    const names = routeNames(pathOf(head.target));
+    const resolved = names && this.#options.resolve(...names);
+    const refusal = this.#refusalBeforeBody(head, resolved);
+    if (refusal !== null || resolved === null) return refusal ?? refuse('unknown_route');
+    const place = this.#options.inFlight.enter(head.bodyBytes ?? 0);
+    if (place === null) return refuse('overloaded');
+    try {
+      const body = await readBody(this.#limitOf(resolved), place.grow);
+      if (body === 'truncated') return body;
+      if (body === 'too_large') return refuse('payload_too_large');
+      if (body === 'overloaded') return refuse('overloaded');
+      return await this.#admit(head, resolved, body);
+    } finally {
+      place.release();
+    }
+  }
+
+  #refusalBeforeBody(head: RequestHead, resolved: ResolvedRoute | null): Verdict | null {
+    if (this.#options.isDraining()) return refuse('draining');
+    if (resolved === null) return refuse('unknown_route');
+    const methods = allowedMethods(resolved);
+    if (!methods.includes(head.method)) return refuse('method_not_allowed', { allow: methods.join(', ') });
+    if (resolved.installed.status === 'retired') return refuse('pack_retired');
+    if (resolved.installed.status === 'paused') return refuse('paused');
+    if (head.bodyBytes !== null && head.bodyBytes > this.#limitOf(resolved))
+      return refuse('payload_too_large');
+    // Nothing is ever decompressed: the bytes that were signed are the bytes that are kept.
+    if (!isIdentity(head.contentEncoding)) return refuse('unsupported_encoding', ACCEPT_IDENTITY);
+    return null;
+  }
+
+  #limitOf(resolved: ResolvedRoute): number {
+    return resolved.route.maxBodyBytes ?? this.#options.maxBodyBytes;
+  }
+
+  async #admit(head: RequestHead, resolved: ResolvedRoute, body: Buffer): Promise<Verdict> {
+    const { installed, pack, route } = resolved;
+    const request = unverifiedRequest({
+      namespace: installed.namespace,
+      pack: pack.name,
+      route: route.name,
+      // A HEAD asks for what the GET would answer (RFC 9110 §9.3.2); no scheme needs to know.
+      method: head.method === 'HEAD' ? 'GET' : head.method,
+      target: head.target,
+      headers: head.headers,
+      body,
+      receivedAt: this.#options.clock.now(),
+    });
+    const verification = verifyRequest(route.verify, request);
+    switch (verification.kind) {
+      case 'refused':
+        return {
+          ...refuse(REFUSED[verification.status]),
+          reason: verification.reason,
+          about: subjectOf(resolved),
+        };
+      case 'handshake':
+        return { decision: 'handshake', answer: handshakeAnswer(verification.answer) };
+      case 'verified':
+        // GET is a safe method (RFC 9110 §9.2.1): whatever a scheme thinks of one, it stores nothing.
+        if (request.method === 'GET') return { ...refuse('handshake_refused'), about: subjectOf(resolved) };
+        return this.#commit(resolved, verification.receipt);
+    }
+  }
+
+  async #commit(resolved: ResolvedRoute, receipt: Receipt): Promise<Verdict> {
+    const { installed, route } = resolved;
+    const draft = draftReceipt({ route, receipt, newId: this.#options.newId });
+    const commitment = await this.#options.commits.submit(installed.packId, installed.namespace, draft);
+    const verdict = verdictOf(commitment, route.ack);
+    if (commitment.kind !== 'stored') return verdict;
+    const { receiptId } = commitment.result;
+    return { ...verdict, about: { ...subjectOf(resolved), receiptId, error: draft.quarantine } };
+  }
+}
+
+function subjectOf({ installed, pack, route }: ResolvedRoute): VerdictSubject {
+  return { namespace: installed.namespace, pack: pack.name, route: route.name };
+}
+
+const REFUSED = { 401: 'invalid_signature', 403: 'handshake_refused' } as const;
+const ACCEPT_IDENTITY = Object.freeze({ 'accept-encoding': 'identity' });
+
+export function refuse(code: RefusalCode, headers?: Readonly<Record<string, string>>): Verdict {
+  return { decision: code, answer: problem(code, headers) };
+}
+
+function allowedMethods({ route }: ResolvedRoute): readonly string[] {
+  const { methods } = route.verify;
+  return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : methods;
+}
+
+function isIdentity(contentEncoding: string | undefined): boolean {
+  return contentEncoding === undefined || /^(identity)?$/i.test(contentEncoding.trim());
+}
+
+function handshakeAnswer({ status, body, contentType, headers }: HandshakeAnswer): Answer {
+  return answer(status, contentType, body, headers);
+}
+
+function verdictOf(commitment: Commitment, ack: ResolvedRoute['route']['ack']): Verdict {
+  switch (commitment.kind) {
+    case 'stored': {
+      const { duplicate, conflict, quarantined } = commitment.result;
+      const decision = quarantined
+        ? 'quarantined'
+        : conflict
+          ? 'conflict'
+          : duplicate
+            ? 'duplicate'
+            : 'accepted';
+      const stored =
+        ack === null ? acknowledgement(commitment.result) : answer(ack.status, ack.contentType, ack.body);
+      return { decision, answer: stored };
+    }
+    case 'refused':
+      return refuse(commitment.status === 'paused' ? 'paused' : 'pack_retired');
+    case 'unavailable':
+      return refuse('store_unavailable');
+    case 'deadline':
+      return refuse('commit_deadline');
+    case 'failed':
+      // A row that the database takes from nobody: a repeat could not help.
+      return refuse(
+        isLaneheadError(commitment.error, 'payload_too_large') ? 'payload_too_large' : 'internal',
+      );
+  }
+}

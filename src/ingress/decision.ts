@@ -1,0 +1,40 @@
+import type { ErrorCode } from '../core/errors.js';
+
+/** The codes of the error table that a sender can meet at the ingress. */
+export type RefusalCode = Extract<
+  ErrorCode,
+  | 'bad_request'
+  | 'invalid_signature'
+  | 'handshake_refused'
+  | 'unknown_route'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'pack_retired'
+  | 'payload_too_large'
+  | 'unsupported_encoding'
+  | 'headers_too_large'
+  | 'internal'
+  | 'overloaded'
+  | 'store_unavailable'
+  | 'commit_deadline'
+  | 'paused'
+  | 'draining'
+>;
+
+/**
+ * How one request ended; each request counts once. Closed and low-cardinality, so that it can label a counter:
+ * a refusal by its code, or
+ * - `accepted`, `duplicate`, `conflict`, `quarantined`: stored (in that order of weakness, the last that holds);
+ * - `handshake`: answered and not stored;
+ * - `truncated`: the sender went away before its body was complete.
+ */
+export type AdmissionDecision =
+  | 'accepted'
+  | 'duplicate'
+  | 'conflict'
+  | 'quarantined'
+  | 'handshake'
+  | 'truncated'
+  | RefusalCode;
+
+export type DecisionObserver = (decision: AdmissionDecision) => void;

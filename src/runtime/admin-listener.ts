@@ -1,0 +1,31 @@
+import { type FastifyInstance, fastify } from 'fastify';
+import { LaneheadError } from '../core/errors.js';
+
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
+
+/**
+ * Health on a port of its own, for those who must not reach the webhook port. Loopback only: what else will be served
+ * here is for operators.
+ * @param handle answers `/livez` and `/readyz`
+ */
+export async function openAdminListener(
+  address: { readonly host?: string; readonly port: number },
+  handle: (request: Request) => Promise<Response>,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const host = address.host ?? '127.0.0.1';
+  if (!LOOPBACK.includes(host)) {
+    throw new LaneheadError('invalid_configuration', `the admin listener binds loopback only, not ${host}`);
+  }
+  const app: FastifyInstance = fastify();
+  for (const path of ['/livez', '/readyz']) {
+    app.get(path, async (_request, reply) => {
+      const response = await handle(new Request(`http://admin${path}`));
+      return await reply
+        .code(response.status)
+        .header('content-type', response.headers.get('content-type') ?? 'application/json')
+        .send(await response.text());
+    });
+  }
+  const url = await app.listen({ host, port: address.port });
+  return { url, close: async () => void (await app.close()) };
+}

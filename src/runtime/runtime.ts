@@ -1,0 +1,223 @@
+/**
+ * The one place where the parts are wired.
+ *
+ *   created ──start()──▶ starting ──▶ serving ──stop()──▶ draining ──▶ closed
+ *      │                     └──stop()──▶ given up ─────────────────────▲
+ *      └──stop()────────────────────────────────────────────────────────┘
+ *
+ * given up: nothing is waited for any more, another process's migration least of all; what was opened is closed.
+ * draining: not ready, new requests refused, no new claims; what runs ends or is released; then the store closes.
+ */
+import { hostname } from 'node:os';
+import { type Logger, pino } from 'pino';
+import { LaneheadError } from '../core/errors.js';
+import { idMaker } from '../core/ids.js';
+import { systemClock, systemNextTurn, systemRandom } from '../core/system.js';
+import { createIngress, type Ingress } from '../ingress/server.js';
+import type { FlowLog } from '../packs/types.js';
+import { openingFailure, type Stats } from '../store/store.js';
+import { createSupervisor, type Supervisor } from '../supervisor/supervisor.js';
+import { openAdminListener } from './admin-listener.js';
+import { CoverageSweep } from './coverage.js';
+import { drainUntilIdle } from './idle.js';
+import { Installations } from './installations.js';
+import { openServingStore, type ServingStore } from './open-store.js';
+import { type LaneheadOptions, type Settings, settingsOf } from './options.js';
+
+export interface Started {
+  /** Where webhooks come in; `null` without `listen`. */
+  readonly url: string | null;
+  /** Where health is served; `null` without `admin`. */
+  readonly adminUrl: string | null;
+}
+
+export interface Lanehead {
+  /**
+   * Migrates, installs, then serves. A second call answers the first one's result.
+   * @throws LaneheadError `draining` when it was stopped before it was done
+   */
+  start(): Promise<Started>;
+  /**
+   * Not ready, then drains: flows in flight get `timeoutMs` (default 30,000) to end, what never ran is released, then
+   * everything closes. Safe before `start`, during it, which it ends, and twice.
+   */
+  stop(options?: { readonly timeoutMs?: number }): Promise<void>;
+  /** Serves one request in the process, by the same decisions as the listener. After `start`. */
+  handle(request: Request): Promise<Response>;
+  /** `exact`: by the claim's own predicate instead of the readiness marks. */
+  stats(options?: { readonly exact?: boolean }): Promise<Stats>;
+  /** Resolves when nothing can move any more, retries included; rejects after `timeoutMs` (default 30,000). */
+  drainUntilIdle(options?: { readonly timeoutMs?: number }): Promise<Stats>;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+interface Parts {
+  readonly opened: ServingStore;
+  readonly installations: Installations;
+  readonly coverage: CoverageSweep;
+  readonly ingress: Ingress;
+  readonly supervisor: Supervisor | null;
+  readonly admin: { readonly url: string; close(): Promise<void> } | null;
+  readonly url: string | null;
+}
+
+/** @throws LaneheadError `invalid_configuration` at once; `start` reports what the database says */
+export function createLanehead(options: LaneheadOptions): Lanehead {
+  const settings = settingsOf(options);
+  let starting: Promise<Parts> | null = null;
+  let stopping: Promise<void> | null = null;
+  const stopped = new AbortController();
+  const running = async (): Promise<Parts> => {
+    if (starting === null || stopping !== null)
+      throw new LaneheadError('draining', 'not started, or stopping');
+    return await starting;
+  };
+  return {
+    async start() {
+      if (stopping !== null) throw new LaneheadError('draining', 'it was stopped; create a new one');
+      starting ??= startParts(settings, stopped.signal);
+      const { url, admin } = await starting;
+      return { url, adminUrl: admin?.url ?? null };
+    },
+    stop({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) {
+      stopped.abort();
+      stopping ??= stopParts(starting, timeoutMs);
+      return stopping;
+    },
+    handle: async (request) => (await running()).ingress.handle(request),
+    stats: async ({ exact = false } = {}) => (await running()).opened.store.stats({ exact }),
+    drainUntilIdle: async ({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) =>
+      drainUntilIdle((await running()).opened.store, systemClock, timeoutMs),
+  };
+}
+
+/** What has been opened is closed again, last first, when something after it fails. */
+async function startParts(settings: Settings, stopped: AbortSignal): Promise<Parts> {
+  const closers: (() => unknown)[] = [];
+  try {
+    return await openParts(settings, unlessStopped(stopped), (close) => closers.push(close));
+  } catch (error) {
+    for (const close of closers.reverse()) await close();
+    throw openingFailure(error);
+  }
+}
+
+/** Leaves `work` to itself when the signal aborts: for what ends with the store, however long it would wait. */
+type UnlessStopped = <T>(work: Promise<T>) => Promise<T>;
+
+function unlessStopped(stopped: AbortSignal): UnlessStopped {
+  const givenUp = new Promise<never>((_, reject) => {
+    stopped.addEventListener('abort', () =>
+      reject(new LaneheadError('draining', 'stopped while it started')),
+    );
+  });
+  givenUp.catch(() => undefined);
+  return (work) => Promise.race([givenUp, work]);
+}
+
+async function openParts(
+  settings: Settings,
+  unlessStopped: UnlessStopped,
+  onFailure: (close: () => unknown) => void,
+): Promise<Parts> {
+  const log = settings.logger ?? pino({ level: 'silent' });
+  const opened = await openServingStore(settings);
+  onFailure(() => opened.close());
+  for (const warning of opened.warnings) log.warn({ engine: opened.store.engine }, warning);
+  await unlessStopped(opened.store.migrate());
+  const installations = new Installations(opened.store, settings.packs, settings.namespaces, systemClock);
+  onFailure(() => installations.close());
+  await unlessStopped(installations.install());
+  const supervisor =
+    settings.role === 'ingress' ? null : await openSupervisor(settings, opened, installations, log);
+  onFailure(() => supervisor?.stop({ timeoutMs: 0 }));
+  const coverage = new CoverageSweep(opened.store, systemClock, (error) =>
+    log.warn({ err: error }, 'the coverage check failed'),
+  );
+  const ingress = openIngress({ settings, opened, installations, supervisor, coverage, log });
+  onFailure(() => ingress.close({ timeoutMs: 0 }));
+  const admin = settings.admin
+    ? await openAdminListener(settings.admin, (request) => ingress.handle(request))
+    : null;
+  onFailure(() => admin?.close());
+  const url = settings.listen ? (await ingress.listen({ host: '127.0.0.1', ...settings.listen })).url : null;
+  await unlessStopped(Promise.resolve());
+  supervisor?.start();
+  installations.follow((pack, installed) => void supervisor?.replace(pack, installed));
+  void coverage.run();
+  return { opened, coverage, installations, ingress, supervisor, admin, url };
+}
+
+async function openSupervisor(
+  settings: Settings,
+  opened: ServingStore,
+  installations: Installations,
+  log: Logger,
+): Promise<Supervisor> {
+  return createSupervisor({
+    store: opened.store,
+    packs: installations.served(),
+    ...(settings.drain === undefined ? {} : { settings: settings.drain }),
+    leaseLink: await opened.leaseLink((error) => log.error({ err: error }, 'the lease thread failed')),
+    clock: systemClock,
+    random: systemRandom(),
+    nextTurn: systemNextTurn,
+    log: flowLog(log),
+    holder: `${hostname()}/${process.pid}`,
+  });
+}
+
+type Wired = Pick<Parts, 'opened' | 'installations' | 'supervisor' | 'coverage'> & {
+  readonly settings: Settings;
+  readonly log: Logger;
+};
+
+function openIngress({ settings, opened, installations, supervisor, coverage, log }: Wired): Ingress {
+  const { store } = opened;
+  return createIngress({
+    store,
+    resolve: settings.role === 'worker' ? () => null : installations.resolve,
+    clock: systemClock,
+    newId: idMaker(systemClock, systemRandom()),
+    log,
+    checks: {
+      store: () => store.ping(),
+      schema: async () => requireNothingPending(await store.schemaStatus()),
+      coverage: coverage.check,
+    },
+    onCommitted: (packId) => supervisor?.wake(packId),
+    ...(settings.maxBodyBytes === undefined ? {} : { maxBodyBytes: settings.maxBodyBytes }),
+    ...(settings.trustProxy === undefined ? {} : { trustProxy: settings.trustProxy }),
+  });
+}
+
+function requireNothingPending(status: { readonly pending: readonly string[] }): void {
+  if (status.pending.length > 0) throw new LaneheadError('schema_missing', status.pending.join(', '));
+}
+
+async function stopParts(starting: Promise<Parts> | null, timeoutMs: number): Promise<void> {
+  let parts: Parts;
+  try {
+    if (starting === null) return;
+    parts = await starting;
+  } catch {
+    return; // start failed and cleaned up after itself; its caller has the error.
+  }
+  parts.ingress.beginDrain();
+  parts.installations.close();
+  parts.coverage.close();
+  await Promise.all([parts.supervisor?.stop({ timeoutMs }), parts.ingress.close({ timeoutMs })]);
+  await parts.admin?.close();
+  await parts.opened.close();
+}
+
+/** pino takes fields first; packs are given the message first. */
+function flowLog(log: Logger): FlowLog {
+  return {
+    debug: (message, fields = {}) => log.debug(fields, message),
+    info: (message, fields = {}) => log.info(fields, message),
+    warn: (message, fields = {}) => log.warn(fields, message),
+    error: (message, fields = {}) => log.error(fields, message),
+  };
+}

@@ -1,0 +1,21 @@
+import type { Plan } from './plan.js';
+import type { Dialect } from './statement.js';
+
+export { AccessRefused, Contention, DuplicateKey, StoreOutage } from './failures.js';
+
+/** One connection pool (or one file) of one engine. It runs plans; it knows no verb. */
+export interface Driver {
+  readonly dialect: Dialect;
+  /** One attempt at one transaction. Rolls back on every error; on `Contention` the caller runs `plan` anew. */
+  transaction<T>(plan: () => Plan<T>): Promise<T>;
+  /** Statements outside a transaction, each committed by itself; for single reads. */
+  query<T>(plan: () => Plan<T>): Promise<T>;
+  /** Text without parameters, for migrations; each statement by itself. */
+  script(statements: readonly string[]): Promise<void>;
+  /**
+   * Runs `work` while no other process runs the same-named section on this database
+   * (GET_LOCK on MySQL; BEGIN IMMEDIATE around all of it on SQLite). For migrations.
+   */
+  exclusively<T>(name: string, work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,79 @@
+import type { Clock } from '../core/clock.js';
+import type { Random } from '../core/random.js';
+import type { Driver } from './driver.js';
+import { migrate, schemaStatus } from './migrations/migrator.js';
+import { type Plan, read } from './plan.js';
+import { retrying } from './retrying.js';
+import { ping } from './statements/migrate.js';
+import type { ClaimRequest, InstalledPack, Store } from './store.js';
+import * as authority from './verbs/authority.js';
+import * as claims from './verbs/claim.js';
+import { finalize } from './verbs/finalize.js';
+import { decideHeld } from './verbs/held.js';
+import { repairReadiness } from './verbs/lanes.js';
+import * as leases from './verbs/lease.js';
+import { materialize, rematerialize } from './verbs/materialize.js';
+import * as reports from './verbs/reports.js';
+
+export interface SqlStoreParts {
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The Store: each verb is one plan in one transaction, tried again while it meets contention. */
+export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store {
+  const within = <T>(plan: (attempt: number) => Plan<T>): Promise<T> =>
+    retrying(clock, random, (attempt) => driver.transaction(() => plan(attempt)));
+  const asking = <T>(plan: () => Plan<T>): Promise<T> => retrying(clock, random, () => driver.query(plan));
+
+  return {
+    engine: driver.dialect.name,
+
+    async installPacks(installations) {
+      const installed: InstalledPack[] = [];
+      for (const installation of installations) {
+        installed.push(await within(() => authority.installPack(installation)));
+      }
+      return installed;
+    },
+    listPacks: () => asking(authority.listPacks),
+    setPackStatus: (packId, status) => within(() => authority.setPackStatus(packId, status)),
+
+    materialize: (request) => within(() => materialize(request)),
+    rematerialize: (request) => within(() => rematerialize(request)),
+
+    honorsClaimWorkTypes: () => true,
+    peek: (scope) => asking(() => claims.peek(scope)),
+    claim: (request) => within((attempt) => claims.claim(request, adopts(request, attempt))),
+    claimForEvent: (request, eventId) =>
+      within((attempt) => claims.claimForEvent(request, eventId, adopts(request, attempt))),
+    reclaimStale: (request) =>
+      within((attempt) => claims.claim({ ...request, mode: 'stale' }, adopts(request, attempt))),
+    resolveActiveGeneration: (packId) => asking(() => authority.resolveActiveGeneration(packId)),
+    loadEvent: async (eventId) => (await asking(() => leases.loadEvents([eventId])))[0] ?? null,
+    loadEvents: (eventIds) => asking(() => leases.loadEvents(eventIds)),
+    finalize: (batch) => within(() => finalize(batch)),
+    renew: (held, leaseMs) => within(() => leases.renew(held, leaseMs)),
+    repairReadiness: (packId, cursor) =>
+      within(() => repairReadiness(packId, 'connector_event', cursor ?? -1)),
+
+    coverageStep: (cursor) => asking(() => reports.coverageStep(cursor)),
+
+    decideHeld: (eventId, decision) => within(() => decideHeld(eventId, decision)),
+
+    stats: ({ exact }) => asking(() => reports.stats(exact)),
+    listEvents: (filter) => asking(() => reports.listEvents(filter)),
+    showEvent: (eventId) => asking(() => reports.showEvent(eventId)),
+    listReceipts: (filter) => asking(() => reports.listReceipts(filter)),
+    loadReceipt: (receiptId) => asking(() => reports.loadReceipt(receiptId)),
+
+    schemaStatus: () => schemaStatus(driver),
+    migrate: () => migrate(driver),
+    ping: async () => void (await driver.query(() => read(ping))),
+    close: () => driver.close(),
+  };
+}
+
+/** From the second try on, what an unanswered COMMIT claimed under this token is adopted. */
+const adopts = ({ repeat = false }: ClaimRequest, attempt: number): boolean => repeat || attempt > 1;

@@ -1,0 +1,37 @@
+import type { EventDraft, ReceiptDraft } from '../store.js';
+
+/** The authority rows of the transaction and the ordinals it hands out. */
+export interface Authority {
+  readonly packId: number;
+  readonly generation: number;
+  readonly nowMs: number;
+  nextLaneOrdinal: number;
+  nextHistoryOrdinal: number;
+}
+
+/** One Event to be (or one request without Events), and what became of it. */
+export interface Entry {
+  readonly receipt: ReceiptDraft;
+  readonly event: EventDraft | null;
+  readonly contentHash: Uint8Array;
+  /** The receipt holds the body for this Event and others, which are stored without bytes. */
+  readonly sharesBody: boolean;
+  key: Uint8Array;
+  fate: 'new' | 'known' | 'own';
+  /** Of the receipt and Event that stand for this entry in the end. */
+  receiptId: string;
+  eventId: string | null;
+  /** The first Event of the same key, when this one has other bytes. */
+  conflictOf: string | null;
+  /** Set when its WorkItem is terminal from the start. */
+  end: { readonly state: 'skipped' | 'coalesced'; readonly supersededBy: string | null } | null;
+  projection: { readonly generation: number; readonly active: boolean } | null;
+}
+
+/** A WorkItem about to be inserted. */
+export interface NewItem {
+  readonly entry: Entry;
+  readonly ordinal: number;
+  /** 0 blocked, 1 head but not due, 2 head and due: a hint. */
+  readiness: 0 | 1 | 2;
+}

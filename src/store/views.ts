@@ -1,0 +1,127 @@
+import type { WorkError } from '../core/outcome.js';
+import type { EventOrigin, WorkItemState } from '../core/work.js';
+
+/** What people and their tools read of the store. */
+
+export interface ClassStats {
+  readonly ready: number;
+  readonly delayed: number;
+  readonly blocked: number;
+  readonly queued: number;
+  readonly processing: number;
+  readonly stale: number;
+  readonly held: number;
+  readonly completed: number;
+  readonly skipped: number;
+  readonly dead: number;
+  readonly coalesced: number;
+  /** Age of the oldest ready item; `null`: none is ready. */
+  readonly oldestReadyMs: number | null;
+}
+
+export interface PackStats {
+  readonly namespace: string;
+  readonly pack: string;
+  readonly generation: number;
+  readonly classes: Readonly<Record<string, ClassStats>>;
+}
+
+export interface Stats {
+  /** Epoch ms of the database. */
+  readonly at: number;
+  /** False: from the readiness marks, which are hints. True: by the claim's own predicate. */
+  readonly exact: boolean;
+  readonly packs: readonly PackStats[];
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Opaque; give it back to go on. `null`: that was all. */
+  readonly next: string | null;
+}
+
+export interface EventSummary {
+  readonly id: string;
+  readonly receipt: string | null;
+  readonly namespace: string;
+  readonly pack: string;
+  readonly type: string;
+  readonly sourceKey: string;
+  readonly deliveryKey: string;
+  readonly ordinal: number;
+  readonly route: string;
+  readonly routeVersion: number;
+  readonly queueClass: string;
+  readonly origin: EventOrigin;
+  readonly parentId: string | null;
+  readonly conflictOf: string | null;
+  readonly receivedAt: number;
+  readonly payloadSha256: string;
+}
+
+export interface WorkItemView {
+  readonly workId: string;
+  readonly workType: string;
+  readonly state: WorkItemState;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly runAfter: number;
+  readonly leaseUntil: number | null;
+  readonly epoch: number;
+  readonly laneKey: string | null;
+  readonly laneOrdinal: number;
+  readonly supersededBy: string | null;
+  readonly lastError: WorkError | null;
+}
+
+export interface EventDetail {
+  readonly event: EventSummary;
+  readonly workItems: readonly WorkItemView[];
+}
+
+export interface EventFilter {
+  readonly namespace?: string;
+  readonly pack?: string;
+  readonly state?: WorkItemState;
+  readonly sourceKey?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface ReceiptSummary {
+  readonly id: string;
+  readonly namespace: string;
+  readonly pack: string;
+  readonly route: string;
+  readonly status: 'materialized' | 'quarantined';
+  readonly events: number;
+  readonly bodyBytes: number;
+  readonly bodySha256: string;
+  readonly receivedAt: number;
+  readonly error: WorkError | null;
+}
+
+/** A stored request, whole: enough to verify and to materialize it again. */
+export interface StoredReceipt extends ReceiptSummary {
+  readonly packId: number;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Uint8Array;
+  readonly verification: string;
+}
+
+export interface ReceiptFilter {
+  readonly status?: 'materialized' | 'quarantined';
+  readonly namespace?: string;
+  readonly pack?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface SchemaStatus {
+  readonly applied: readonly { readonly id: string; readonly appliedAt: number }[];
+  readonly pending: readonly string[];
+  /** Migrations in the database that this binary does not know. */
+  readonly unknown: readonly { readonly id: string; readonly additive: boolean }[];
+}

@@ -1,0 +1,124 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock, NextTurn } from '../core/clock.js';
+import type { Random } from '../core/random.js';
+import type { CallWatch } from '../executor/call-watch.js';
+import { Executor } from '../executor/executor.js';
+import type { Finalizer } from '../executor/finalizer.js';
+import type { LeaseHandle } from '../executor/lease-handle.js';
+import type { WorkRun } from '../executor/work-run.js';
+import type { FlowLog, Pack } from '../packs/types.js';
+import { CentralClaimScheduler } from '../scheduler/central-claim-scheduler.js';
+import type { WorkEvents } from '../scheduler/work-events.js';
+import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
+import { ReadinessRepair } from './readiness-repair.js';
+import { runSlot } from './slot.js';
+import type { SupervisorSettings } from './supervisor-settings.js';
+
+/** What all pools of a process share. */
+export interface PoolParts {
+  readonly store: WorkItemService & Pick<Store, 'repairReadiness'>;
+  readonly settings: SupervisorSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextTurn: NextTurn;
+  readonly log: FlowLog;
+  readonly events: WorkEvents;
+  readonly leases: LeaseHandle;
+  readonly watch: CallWatch;
+  readonly finalizer: Finalizer;
+  readonly holder: string;
+}
+
+/** One incarnation of a pack in this process: one scheduler, its slots, and the sweep over its marks (SCH-1). */
+export class PackPool {
+  readonly installed: InstalledPack;
+  readonly #parts: PoolParts;
+  readonly #scheduler: CentralClaimScheduler<WorkRun>;
+  readonly #executor: Executor;
+  readonly #repair: ReadinessRepair;
+  readonly #stopped = new AbortController();
+  #slots: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: PoolParts, pack: Pack, installed: InstalledPack) {
+    this.#parts = parts;
+    this.installed = installed;
+    this.#executor = new Executor({
+      ...parts,
+      service: parts.store,
+      leaseMs: parts.settings.leaseMs,
+      namespace: installed.namespace,
+      pack,
+    });
+    this.#scheduler = this.#makeScheduler();
+    this.#repair = this.#makeRepair();
+  }
+
+  get isIdle(): boolean {
+    return this.#scheduler.isIdle;
+  }
+
+  start(): void {
+    const { settings, clock, random, events } = this.#parts;
+    setMaxListeners(settings.workersPerPack, this.#stopped.signal);
+    const slotParts = {
+      scheduler: this.#scheduler,
+      execute: (run: WorkRun) => this.#executor.execute(run),
+      contain: (run: WorkRun, thrown: unknown) => this.#executor.contain(run, thrown),
+      onCrash: (error: unknown, restartInMs: number) =>
+        events.emit('slotCrashed', { packId: this.installed.packId, error, restartInMs }),
+      clock,
+      random,
+      stopped: this.#stopped.signal,
+    };
+    const slots = Array.from({ length: settings.workersPerPack }, (_, id) => ({ id, queueClasses: [] }));
+    this.#slots = Promise.all(slots.map((slot) => runSlot(slot, slotParts)));
+    this.#repair.start();
+  }
+
+  wake(): void {
+    this.#scheduler.wake();
+  }
+
+  /** Resolves when no scan runs and none will; items in execution go on. Repeatable. */
+  async stopScanning(): Promise<void> {
+    this.#stopped.abort();
+    await Promise.all([this.#scheduler.stop(), this.#repair.stop()]);
+  }
+
+  /** Resolves when the last slot has finished its item. Repeatable; safe before `start`. */
+  async stop(): Promise<void> {
+    await Promise.all([this.stopScanning(), this.#slots]);
+  }
+
+  #makeScheduler(): CentralClaimScheduler<WorkRun> {
+    const { settings, store } = this.#parts;
+    const { packId, generation } = this.installed;
+    return new CentralClaimScheduler<WorkRun>({
+      ...this.#parts,
+      service: store,
+      packId,
+      generation,
+      processingBudget: settings.maxProcessingRows,
+      leaseMs: settings.leaseMs,
+      poll: settings.poll,
+      accept: (items, sentAt) => this.#executor.accept(items, sentAt),
+      release: (items) => this.#executor.release(items),
+    });
+  }
+
+  #makeRepair(): ReadinessRepair {
+    const { store, clock, settings, events, log } = this.#parts;
+    const { packId } = this.installed;
+    return new ReadinessRepair({
+      store,
+      packId,
+      clock,
+      everyMs: settings.repairEveryMs,
+      onRepaired: (marks) => {
+        events.emit('repaired', { packId, marks });
+        this.#scheduler.wake();
+      },
+      onError: (error) => log.warn('readiness repair failed', { packId, error: String(error) }),
+    });
+  }
+}

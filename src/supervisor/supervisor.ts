@@ -1,0 +1,205 @@
+/**
+ *   new ──start()──▶ running ──stop()──▶ draining ──all slots ended──▶ closing ──▶ stopped
+ *    │                                      └──timeout──▶ aborting ──▶ closing
+ *    └──stop()──▶ closing ──▶ stopped; a start() after any stop() does nothing
+ *
+ * draining: no scan, nothing aborted; leases are renewed and outcomes finalized as ever.
+ * aborting: signals abort; what never ran is released, what settles is reported, what does neither is abandoned.
+ * closing:  outcomes that could not be stored are given up, then leases are no longer renewed.
+ */
+import type { Clock, NextTurn } from '../core/clock.js';
+import { LaneheadError } from '../core/errors.js';
+import type { Random } from '../core/random.js';
+import { CallWatch } from '../executor/call-watch.js';
+import { Finalizer } from '../executor/finalizer.js';
+import { LeaseHandle } from '../executor/lease-handle.js';
+import type { MainLink } from '../executor/lease-protocol.js';
+import type { FlowLog, Pack } from '../packs/types.js';
+import { WorkEvents } from '../scheduler/work-events.js';
+import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
+import { logWorkEvents } from './log-work-events.js';
+import { PackPool, type PoolParts } from './pack-pool.js';
+import {
+  CONSERVATIVE_WORKERS_PER_PACK,
+  type SupervisorSettings,
+  supervisorSettings,
+} from './supervisor-settings.js';
+
+export interface SupervisedPack {
+  readonly pack: Pack;
+  readonly installed: InstalledPack;
+}
+
+export interface SupervisorOptions {
+  readonly store: WorkItemService & Pick<Store, 'repairReadiness'>;
+  readonly packs: readonly SupervisedPack[];
+  readonly settings?: Partial<SupervisorSettings>;
+  /** Leads to a lease keeper: in the store's thread, in one of its own, or (tests) in this one. */
+  readonly leaseLink: MainLink;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextTurn: NextTurn;
+  readonly log: FlowLog;
+  /** Who claims, for people: host and process. */
+  readonly holder: string;
+}
+
+export interface StopReport {
+  /** Every item this process held has ended and its outcome is durable or was refused. */
+  readonly drained: boolean;
+  /** Calls into packs that still run though they were aborted; their leases run out by themselves. */
+  readonly abandoned: number;
+}
+
+/** An outcome kept from a failing store is given up when its lease has been over for this many leases. */
+const GIVE_UP_LEASES = 3;
+
+export interface Supervisor {
+  readonly events: WorkEvents;
+  /** Nothing runs, and every scheduler's last look found nothing claimable. */
+  readonly isIdle: boolean;
+  start(): void;
+  /** Something was enqueued. Without a pack: for any of them. */
+  wake(packId?: number): void;
+  /**
+   * Takes a new incarnation of a pack into service. The old one's last scan ends before the new one's first;
+   * its executors drain beside it (SCH-2).
+   */
+  replace(pack: Pack, installed: InstalledPack): Promise<void>;
+  /** At most `timeoutMs` for what runs to end by itself, then about twice the stop grace. Repeatable. */
+  stop(options: { readonly timeoutMs: number }): Promise<StopReport>;
+}
+
+/** @throws LaneheadError `invalid_configuration` for settings, `invalid_argument` for a service without SVC-3. */
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  if (!options.store.honorsClaimWorkTypes()) {
+    throw new LaneheadError('invalid_argument', 'the store does not honour claimWorkTypes');
+  }
+  return new PackSupervisor(options, supervisorSettings(options.settings));
+}
+
+class PackSupervisor implements Supervisor {
+  readonly events: WorkEvents;
+  readonly #options: SupervisorOptions;
+  readonly #parts: PoolParts;
+  readonly #packs: Map<number, SupervisedPack>;
+  readonly #pools = new Map<number, PackPool>();
+  readonly #draining = new Set<PackPool>();
+  #replacing: Promise<void> = Promise.resolve();
+  #started = false;
+  #stopped: Promise<StopReport> | null = null;
+
+  constructor(options: SupervisorOptions, settings: SupervisorSettings) {
+    this.#options = options;
+    this.#packs = new Map(options.packs.map((supervised) => [supervised.installed.packId, supervised]));
+    this.events = new WorkEvents((error) =>
+      options.log.warn('a work listener failed', { error: String(error) }),
+    );
+    this.#parts = makeParts(options, settings, this.events);
+    logWorkEvents(this.events, options.log, (packId) => this.#packs.get(packId)?.installed);
+  }
+
+  get isIdle(): boolean {
+    return this.#draining.size === 0 && [...this.#pools.values()].every((pool) => pool.isIdle);
+  }
+
+  start(): void {
+    if (this.#started || this.#stopped !== null) return;
+    this.#started = true;
+    this.#warnOfWorkers();
+    for (const supervised of this.#packs.values()) this.#open(supervised);
+  }
+
+  wake(packId?: number): void {
+    if (packId !== undefined) this.#pools.get(packId)?.wake();
+    else for (const pool of this.#pools.values()) pool.wake();
+  }
+
+  replace(pack: Pack, installed: InstalledPack): Promise<void> {
+    this.#replacing = this.#replacing.then(() => this.#replace({ pack, installed }));
+    return this.#replacing;
+  }
+
+  stop({ timeoutMs }: { readonly timeoutMs: number }): Promise<StopReport> {
+    this.#stopped ??= this.#stop(timeoutMs);
+    return this.#stopped;
+  }
+
+  async #replace(next: SupervisedPack): Promise<void> {
+    const { packId } = next.installed;
+    this.#packs.set(packId, next);
+    const old = this.#pools.get(packId);
+    await old?.stopScanning();
+    if (this.#stopped !== null || !this.#started) return;
+    if (old !== undefined) this.#drain(old);
+    this.#open(next);
+  }
+
+  #drain(pool: PackPool): void {
+    this.#draining.add(pool);
+    void pool.stop().then(() => this.#draining.delete(pool));
+  }
+
+  #open({ pack, installed }: SupervisedPack): void {
+    const pool = new PackPool(this.#parts, pack, installed);
+    this.#pools.set(installed.packId, pool);
+    pool.start();
+    const { workersPerPack, maxProcessingRows } = this.#parts.settings;
+    const { namespace, generation } = installed;
+    const fields = { pack: pack.name, namespace, generation, workersPerPack, maxProcessingRows };
+    this.#options.log.info('workers started', fields);
+  }
+
+  #warnOfWorkers(): void {
+    const { workersPerPack } = this.#parts.settings;
+    if (workersPerPack <= CONSERVATIVE_WORKERS_PER_PACK) return;
+    this.#options.log.warn('workersPerPack is above the conservative default: unsafe until proven here', {
+      workersPerPack,
+      conservative: CONSERVATIVE_WORKERS_PER_PACK,
+    });
+  }
+
+  async #stop(timeoutMs: number): Promise<StopReport> {
+    const { watch, finalizer, leases, settings, clock } = this.#parts;
+    const ended = Promise.all([...this.#pools.values(), ...this.#draining].map((pool) => pool.stop()));
+    let drained = await endsWithin(clock, ended, timeoutMs);
+    if (!drained) {
+      watch.stop(settings.stopGraceMs);
+      // Once for the calls to settle, once for their outcomes to become durable.
+      drained = await endsWithin(clock, ended, 2 * settings.stopGraceMs);
+    }
+    // A lease that is still held belongs to a flow that did not settle: it has no outcome.
+    drained &&= leases.size === 0;
+    finalizer.close();
+    watch.close();
+    await endsWithin(clock, leases.close(), settings.stopGraceMs);
+    return { drained, abandoned: watch.abandoned };
+  }
+}
+
+function makeParts(options: SupervisorOptions, settings: SupervisorSettings, events: WorkEvents): PoolParts {
+  const { store, clock, random, nextTurn, log, holder, leaseLink } = options;
+  const { leaseMs, flowDeadlineMs, abandonMs } = settings;
+  return {
+    store,
+    settings,
+    clock,
+    random,
+    nextTurn,
+    log,
+    events,
+    holder,
+    leases: new LeaseHandle({ link: leaseLink, clock, nextTurn, leaseMs }),
+    watch: new CallWatch(clock, nextTurn, { deadlineMs: flowDeadlineMs, abandonMs }),
+    finalizer: new Finalizer({ service: store, clock, random, nextTurn, giveUpMs: GIVE_UP_LEASES * leaseMs }),
+  };
+}
+
+async function endsWithin(clock: Clock, ended: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  const timer = new AbortController();
+  const late = clock.sleep(timeoutMs, timer.signal).then(() => false);
+  const inTime = ended.then(() => true);
+  const result = await Promise.race([inTime, late]);
+  timer.abort();
+  return result;
+}

@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Figures, Report } from '../../bench/figures.js';
+import { mysqlUrl } from '../support/mariadb.js';
+
+const TIMEOUT_MS = 240_000;
+const run = promisify(execFile);
+
+beforeAll(() => run('npx', ['tsc', '-p', 'bench/tsconfig.json']), TIMEOUT_MS);
+
+/** The last line of a bench as small as it can be; rejects when it ends with a failure. */
+async function bench(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Report> {
+  const command = ['.tmp/bench/bench/main.js', ...args, '--json'];
+  const { stdout } = await run('node', command, { env: { ...process.env, ...env } });
+  return JSON.parse(stdout.trim().split('\n').at(-1)!) as Report;
+}
+
+const FIGURES: Figures = {
+  perSecond: expect.any(Number),
+  p50Ms: expect.any(Number),
+  p99Ms: expect.any(Number),
+  cpuMicros: expect.any(Number),
+};
+
+const DRAIN = ['drain', '--runs', '1', '--items', '120', '--lanes', '10', '--workers', '8'];
+
+describe('npm run bench', () => {
+  test(
+    '[ADM-1] admission finds every acknowledged event in the store, and ends with its figures',
+    async () => {
+      const few = ['--runs', '1', '--seconds', '0.2', '--items', '3000', '--connections', '4'];
+      const report = await bench(['admission', ...few]);
+      expect(report).toMatchObject({
+        bench: 'admission',
+        engine: 'sqlite',
+        runs: [FIGURES],
+        median: FIGURES,
+        noopPerSecond: expect.any(Number),
+        peers: { doNothing: FIGURES },
+        missing: 0,
+      });
+      expect(report.acknowledged).toBeGreaterThan(0);
+      expect(report.median.perSecond).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    '[OWN-2] drain on SQLite completes every item once and in order',
+    async () => {
+      expect(await bench(DRAIN)).toMatchObject({
+        bench: 'drain',
+        engine: 'sqlite',
+        runs: [FIGURES],
+        median: FIGURES,
+        noopPerSecond: null,
+        peers: { bareLoop: FIGURES },
+        missing: 0,
+        orderViolations: 0,
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    '[OWN-2] drain on a MySQL server completes every item once and in order',
+    async () => {
+      const report = await bench([...DRAIN, '--engine', 'mysql'], {
+        LANEHEAD_TEST_MYSQL_URL: await mysqlUrl(),
+      });
+      expect(report).toMatchObject({ engine: 'mysql', missing: 0, orderViolations: 0 });
+    },
+    TIMEOUT_MS,
+  );
+
+  test('a command line that names no bench is a usage error', async () => {
+    await expect(bench(['admision'])).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('name one bench'),
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { newLeaseToken } from '../../src/core/ids.js';
+import type { Outcome } from '../../src/core/outcome.js';
+import { systemRandom } from '../../src/core/system.js';
+import type {
+  ClaimedItem,
+  ClaimRequest,
+  FinalizeResult,
+  InstalledPack,
+  MaterializeResult,
+} from '../../src/store/store.js';
+import { draftReceipt, type ReceiptSketch } from '../support/drafts.js';
+import type { Engine, OpenedStore } from './engine.js';
+
+const random = systemRandom();
+
+/** What the cases speak: one pack of its own per test, verbs with sensible defaults. */
+export interface Fixture extends OpenedStore {
+  pack: InstalledPack;
+  admit(...sketches: ReceiptSketch[]): Promise<MaterializeResult[]>;
+  claim(changes?: Partial<ClaimRequest>): Promise<readonly ClaimedItem[]>;
+  finish(items: readonly ClaimedItem[], outcome?: Outcome): Promise<readonly FinalizeResult[]>;
+  /** Claims and completes until nothing is left; source keys in start order. */
+  drain(): Promise<string[]>;
+  item(where: string, ...params: unknown[]): Promise<Record<string, never>[]>;
+}
+
+export function claimRequest(pack: InstalledPack, changes: Partial<ClaimRequest> = {}): ClaimRequest {
+  return {
+    packId: pack.packId,
+    generation: pack.generation,
+    claimWorkTypes: [],
+    queueClasses: [],
+    preference: [],
+    maxClaims: 50,
+    leaseMs: 60_000,
+    processingBudget: 256,
+    mode: 'any',
+    token: newLeaseToken(random),
+    holder: 'test',
+    ...changes,
+  };
+}
+
+export function useStore(engine: Engine): Fixture {
+  let count = 0;
+  const fixture = {} as Fixture;
+  beforeAll(async () => {
+    Object.assign(fixture, await engine.open());
+  });
+  afterAll(async () => {
+    await fixture.close();
+  });
+  beforeEach(async () => {
+    [fixture.pack] = (await fixture.store.installPacks([
+      { namespace: 'acme', pack: `pack-${++count}`, version: '1.0.0' },
+    ])) as [InstalledPack];
+  });
+  const admit: Fixture['admit'] = async (...sketches) => {
+    const { packId, namespace } = fixture.pack;
+    const receipts = sketches.map((sketch) => draftReceipt(fixture.pack, sketch));
+    const results = await fixture.store.materialize({ packId, namespace, receipts });
+    if ('refused' in results) throw new Error(results.refused);
+    return [...results];
+  };
+  const claim: Fixture['claim'] = async (changes) =>
+    (await fixture.store.claim(claimRequest(fixture.pack, changes))).items;
+  const finish: Fixture['finish'] = (items, outcome = { kind: 'completed' }) =>
+    fixture.store.finalize(items.map((item) => ({ lease: item.lease, outcome })));
+  return Object.assign(fixture, {
+    admit,
+    claim,
+    finish,
+    async drain() {
+      const order: string[] = [];
+      for (;;) {
+        const items = await claim();
+        if (items.length === 0) return order;
+        const events = await fixture.store.loadEvents(items.map((item) => item.eventId));
+        order.push(...events.map((event) => event!.sourceKey));
+        await finish(items);
+      }
+    },
+    item: (where: string, ...params: unknown[]) =>
+      fixture.sql<Record<string, never>>(
+        `SELECT * FROM _System_ConnectorWorkItem WHERE PackId = ? AND ${where} ORDER BY LaneOrdinal`,
+        [fixture.pack.packId, ...params],
+      ),
+  });
+}
+
+export const count = async (fixture: Fixture, table: string, where = '1 = 1'): Promise<number> => {
+  const rows = await fixture.sql<{ n: number }>(
+    `SELECT COUNT(*) AS n FROM ${table} WHERE PackId = ? AND ${where}`,
+    [fixture.pack.packId],
+  );
+  return Number(rows[0]!.n);
+};
+
+export const EVENT = '_System_ConnectorEvent';
+export const ITEM = '_System_ConnectorWorkItem';
+export const RECEIPT = '_System_ConnectorReceipt';
+export const KEY = '_System_ConnectorIdempotency';

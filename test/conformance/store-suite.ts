@@ -1,0 +1,20 @@
+import { describe } from 'vitest';
+import { claimCases } from './claim-cases.js';
+import type { Engine } from './engine.js';
+import { finalizeCases } from './finalize-cases.js';
+import { materializeCases } from './materialize-cases.js';
+import { ownershipCases } from './ownership-cases.js';
+import { projectionCases } from './projection-cases.js';
+import { reportCases } from './report-cases.js';
+
+/** The one conformance suite. */
+export function describeStore(engine: Engine): void {
+  describe(`store on ${engine.name}`, () => {
+    materializeCases(engine);
+    claimCases(engine);
+    finalizeCases(engine);
+    ownershipCases(engine);
+    projectionCases(engine);
+    reportCases(engine);
+  });
+}

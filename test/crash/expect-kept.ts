@@ -1,0 +1,17 @@
+import { expect } from 'vitest';
+import type { ScenarioReport } from '../support/crash-load.js';
+
+/** More rounds than a test has by itself, for a longer look. */
+export const ROUNDS =
+  process.env.LANEHEAD_CRASH_ROUNDS === undefined ? undefined : Number(process.env.LANEHEAD_CRASH_ROUNDS);
+export const SEED = Number(process.env.LANEHEAD_CRASH_SEED ?? 1);
+export const TIMEOUT_MS = 240_000 + 60_000 * (ROUNDS ?? 1);
+
+/** Whatever the fault was: nothing acknowledged is lost, nothing else is stored, and all of it has run in order. */
+export function expectKept(scenario: string, report: ScenarioReport): void {
+  console.info(`${scenario}: ${JSON.stringify(report)}`);
+  expect(report.violations.slice(0, 20)).toEqual([]);
+  expect(report.halfStored).toEqual([]);
+  expect(report.states).toEqual({ completed: report.events });
+  expect(report.events).toBeGreaterThan(0);
+}

@@ -1,0 +1,97 @@
+import { sign } from '@octokit/webhooks-methods';
+import { createConnection } from 'mysql2/promise';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLanehead, definePack, type Lanehead, type Role, signatures } from '../../dist/index.js';
+import { createDatabase, type TestDatabase } from '../support/mariadb.js';
+
+const SECRET = 'a secret';
+
+describe('processes of two versions on one database', { timeout: 90_000 }, () => {
+  let database: TestDatabase;
+  let ran: string[];
+  let running: Lanehead[];
+  beforeEach(async () => {
+    database = await createDatabase();
+    ran = [];
+    running = [];
+  });
+  afterEach(async () => {
+    for (const lanehead of running) await lanehead.stop({ timeoutMs: 0 });
+    await database.drop();
+  });
+
+  async function start(version: string, { role = 'all' as Role, routeVersion = 1 } = {}): Promise<Lanehead> {
+    const pack = definePack({
+      name: 'code',
+      version,
+      routes: {
+        push: {
+          version: routeVersion,
+          verify: signatures.github({ secret: SECRET }),
+          materialize: (receipt) => {
+            const key = receipt.header('x-github-delivery')!;
+            return { deliveries: [{ key, events: [{ type: 'push', sourceKey: key }] }] };
+          },
+          flow: (event) => void ran.push(`${version} ran ${event.deliveryKey}`),
+        },
+      },
+    });
+    const lanehead = createLanehead({
+      packs: [pack],
+      databaseUrl: database.url,
+      namespaces: ['acme'],
+      role,
+      poolSize: 3,
+    });
+    running.push(lanehead);
+    await lanehead.start();
+    return lanehead;
+  }
+
+  async function push(lanehead: Lanehead, delivery: string): Promise<void> {
+    const body = JSON.stringify({ delivery });
+    const headers = { 'x-github-delivery': delivery, 'x-hub-signature-256': await sign(SECRET, body) };
+    const url = 'http://localhost/in/acme/code/push';
+    expect((await lanehead.handle(new Request(url, { method: 'POST', body, headers }))).status).toBe(202);
+  }
+
+  async function attempts(): Promise<number> {
+    const connection = await createConnection(database.url);
+    try {
+      const [rows] = await connection.query('SELECT Attempt FROM _System_ConnectorWorkItem');
+      return (rows as { Attempt: number }[])[0]!.Attempt;
+    } finally {
+      await connection.end();
+    }
+  }
+
+  test('[SCH-2] a process drains on when a newer version came and was rolled back', async () => {
+    const old = await start('1.0.0');
+    await push(old, 'before');
+    await old.drainUntilIdle();
+    const canary = await start('1.0.1');
+    await canary.stop();
+    await push(old, 'after');
+    await old.drainUntilIdle();
+    expect(ran).toEqual(['1.0.0 ran before', '1.0.0 ran after']);
+  });
+
+  test('[SCH-2, SCH-8] older workers drain what a newer ingress admits', async () => {
+    await start('1.0.0', { role: 'worker' });
+    const ingress = await start('1.0.1', { role: 'ingress' });
+    await push(ingress, 'one');
+    await ingress.drainUntilIdle();
+    expect(ran).toEqual(['1.0.0 ran one']);
+  });
+
+  test('[EXE-6] work of a newer route version is given back by older workers, and ends with the newer one', async () => {
+    await start('1.0.0', { role: 'worker' });
+    const ingress = await start('2.0.0', { role: 'ingress', routeVersion: 2 });
+    await push(ingress, 'one');
+    await expect.poll(attempts, { timeout: 20_000 }).toBeGreaterThan(0);
+    await start('2.0.0', { role: 'worker', routeVersion: 2 });
+    const { packs } = await ingress.drainUntilIdle({ timeoutMs: 60_000 });
+    expect(packs).toMatchObject([{ generation: 2, classes: { default: { completed: 1, dead: 0 } } }]);
+    expect(ran).toEqual(['2.0.0 ran one']);
+  });
+});

@@ -1,0 +1,91 @@
+import type { Seeded } from './seeded.js';
+import type { World } from './world.js';
+
+/** Rates are per draw (a statement, a message); `null`: the disturber picks the moment, see chaos.ts. */
+const KINDS = {
+  slow_statement: [0.002, 0.03],
+  failed_statement: [0.0005, 0.01],
+  contention: [0.001, 0.03],
+  crash_in_transaction: [0.0003, 0.004],
+  lost_commit_done: [0.003, 0.06],
+  lost_commit_undone: [0.003, 0.06],
+  request_lost: [0.01, 0.2],
+  answer_lost: [0.01, 0.2],
+  duplicated: [0.01, 0.3],
+  delayed: [0.01, 0.2],
+  crash: null,
+  pause: null,
+  blocked_loop: null,
+  wall_jump: null,
+  database_jump: null,
+  outage: null,
+  stop: null,
+  new_version: null,
+  lost_hint: null,
+} as const;
+
+export type FaultKind = keyof typeof KINDS;
+export const FAULT_KINDS = Object.keys(KINDS) as readonly FaultKind[];
+
+/** Seeds in which nothing goes wrong by itself. */
+const CALM_SHARE = 0.08;
+
+/** Which faults a seed has, and how often. */
+export class Faults {
+  readonly injected: Record<string, number> = {};
+  readonly #world: World;
+  readonly #random: Seeded;
+  readonly #rates = new Map<FaultKind, number>();
+  #overSince = Number.POSITIVE_INFINITY;
+  #lastsUntil = 0;
+
+  constructor(world: World, without: readonly FaultKind[]) {
+    this.#world = world;
+    this.#random = world.random.stream('faults');
+    const calm = this.#random.chance(CALM_SHARE);
+    const share = this.#random.between(0.2, 0.9);
+    for (const kind of FAULT_KINDS) {
+      const enabled = this.#random.chance(share);
+      const place = this.#random.float() ** 2;
+      const range = KINDS[kind];
+      const rate = range === null ? 1 : range[0] + place * (range[1] - range[0]);
+      if (enabled && !calm && !without.includes(kind)) this.#rates.set(kind, rate);
+    }
+  }
+
+  has(kind: FaultKind): boolean {
+    return this.#rates.has(kind);
+  }
+
+  /** From now on nothing strikes. */
+  end(): void {
+    this.#overSince = this.#world.now;
+  }
+
+  get over(): boolean {
+    return this.#overSince <= this.#world.now;
+  }
+
+  /** When the last one was over, one that lasts included. */
+  get overSince(): number {
+    return Math.max(this.#overSince, this.#lastsUntil);
+  }
+
+  /** What struck here and now goes on for so long. */
+  lasts(ms: number): void {
+    this.#lastsUntil = Math.max(this.#lastsUntil, this.#world.now + ms);
+  }
+
+  /** Draws whether it happens here and now. */
+  strikes(kind: FaultKind): boolean {
+    const rate = this.#rates.get(kind);
+    if (rate === undefined || this.over || !this.#random.chance(rate)) return false;
+    this.count(kind);
+    return true;
+  }
+
+  count(kind: FaultKind): void {
+    this.injected[kind] = (this.injected[kind] ?? 0) + 1;
+    this.#world.trace.note(`fault ${kind}`);
+  }
+}

@@ -1,0 +1,117 @@
+/** What senders, flows and the processes' own calls say, kept outside of everything that can fail. */
+import type { Outcome } from '../../src/core/outcome.js';
+import type { Lease } from '../../src/core/work.js';
+import { type Run, type RunRecord, runKey, type Transition } from '../support/history.js';
+import type { Thread } from './world.js';
+
+/** One run of a flow. `how`: how its call ended, and `null` while it goes on. */
+export interface FlowRun {
+  readonly item: string;
+  readonly epoch: number;
+  readonly process: string;
+  readonly signal: AbortSignal;
+  /** Where it runs. */
+  readonly thread: Thread;
+  how: 'finished' | 'threw' | 'retry' | 'skip' | 'dead' | null;
+  endedAt: number;
+  /** What its signal had told it by its end; `null`: nothing. */
+  cause: string | null;
+  abandoned: boolean;
+  /** Of `retry`. */
+  retryMs: number | null;
+}
+
+/** What a lease allows: its item, its token, its epoch. */
+export const leaseKey = (workId: string, epoch: number, token: string | null): string =>
+  `${workId}@${epoch}/${token}`;
+
+export class Ledger {
+  readonly records: RunRecord[] = [];
+  readonly transitions: Transition[] = [];
+  /** Items over which a batch read failed or hung. */
+  readonly readTrouble = new Set<string>();
+  readonly #runs = new Map<string, FlowRun>();
+  readonly #outcomes = new Map<string, Set<Outcome['kind']>>();
+  readonly #renewals = new Set<string>();
+
+  /** `counts` false: it began under a lease that was over, and is no part of the history. */
+  started({ item, epoch, process }: Run, signal: AbortSignal, thread: Thread, counts = true): FlowRun {
+    const run: FlowRun = {
+      item,
+      epoch,
+      process,
+      signal,
+      thread,
+      how: null,
+      endedAt: 0,
+      cause: null,
+      abandoned: !counts,
+      retryMs: null,
+    };
+    if (!counts) return run;
+    this.records.push({ kind: 'started', item, epoch, process });
+    this.#runs.set(runKey(run), run);
+    return run;
+  }
+
+  ended(run: FlowRun, how: NonNullable<FlowRun['how']>, at = 0): void {
+    if (run.how !== null) return;
+    run.how = how;
+    run.endedAt = at;
+    const { item, epoch, process } = run;
+    if (!run.abandoned) {
+      this.records.push({
+        kind: 'ended',
+        how: how === 'finished' ? 'finished' : 'aborted',
+        item,
+        epoch,
+        process,
+      });
+    }
+  }
+
+  /** The product gave it up: whatever it does later counts for nothing. */
+  abandoned(run: FlowRun): void {
+    if (run.abandoned || run.how !== null) return;
+    run.abandoned = true;
+    const { item, epoch, process } = run;
+    this.records.push({ kind: 'ended', how: 'aborted', item, epoch, process });
+  }
+
+  run(item: string, epoch: number): FlowRun | undefined {
+    return this.#runs.get(runKey({ item, epoch }));
+  }
+
+  /** Runs of a process that have not ended and were not given up. */
+  going(process: string): readonly FlowRun[] {
+    return [...this.#runs.values()].filter(
+      (run) => run.process === process && run.how === null && !run.abandoned,
+    );
+  }
+
+  gone(process: string, how: 'killed' | 'stopped'): void {
+    this.records.push({ kind: 'gone', process, how });
+  }
+
+  /** A process asks for this outcome. */
+  meant({ workId, epoch, token }: Lease, outcome: Outcome['kind']): void {
+    const key = leaseKey(workId, epoch, token);
+    const outcomes = this.#outcomes.get(key) ?? new Set();
+    this.#outcomes.set(key, outcomes.add(outcome));
+  }
+
+  isMeant(key: string, outcome: Outcome['kind']): boolean {
+    return this.#outcomes.get(key)?.has(outcome) ?? false;
+  }
+
+  renews({ workId, epoch, token }: Lease): void {
+    this.#renewals.add(leaseKey(workId, epoch, token));
+  }
+
+  /** A claim under this token is on its way, or was never answered: its repeat may adopt what it claimed. */
+  readonly openClaims = new Set<string>();
+
+  isRenewed(key: string): boolean {
+    return this.#renewals.has(key);
+  }
+}

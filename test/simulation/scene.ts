@@ -1,0 +1,25 @@
+import type { SupervisorSettings } from '../../src/supervisor/supervisor-settings.js';
+import type { Faults } from './faults.js';
+import type { Ledger } from './ledger.js';
+import type { RowAudit } from './row-audit.js';
+import type { SharedDatabase } from './shared-database.js';
+import type { World } from './world.js';
+
+export interface Limits {
+  readonly deadlineMs: number;
+  readonly abandonMs: number;
+}
+
+/** What all processes of a world share. */
+export interface Scene {
+  readonly world: World;
+  readonly database: SharedDatabase;
+  readonly audit: RowAudit;
+  readonly ledger: Ledger;
+  readonly faults: Faults;
+  /** The database cannot be reached until then. */
+  readonly outage: { until: number };
+  readonly settings: SupervisorSettings;
+  readonly limits: Limits;
+  readonly statementMs: number;
+}

@@ -1,0 +1,320 @@
+/**
+ * A process of the product without an operating system: the real supervisor, schedulers, executors, finalizer, lease
+ * keeper and admission over a real store, on virtual time. It lives several times:
+ *
+ *   down ──boot──▶ booting ──installed──▶ serving ──stop()──▶ stopping ──▶ down
+ *     ▲               │                      │                   │
+ *     └───────────────┴───────crash()────────┴───────────────────┘
+ */
+import { idMaker } from '../../src/core/ids.js';
+import type { Lease } from '../../src/core/work.js';
+import { hostLeaseKeeper } from '../../src/executor/lease-keeper-thread.js';
+import { localLinks } from '../../src/executor/lease-protocol.js';
+import { Admission } from '../../src/ingress/admission.js';
+import { GroupCommit } from '../../src/ingress/group-commit.js';
+import { InFlight } from '../../src/ingress/in-flight.js';
+import { Installations } from '../../src/runtime/installations.js';
+import { createSqlStore } from '../../src/store/sql-store.js';
+import type { Store } from '../../src/store/store.js';
+import { createSupervisor, type Supervisor } from '../../src/supervisor/supervisor.js';
+import { delayedLinks } from './delayed-links.js';
+import type { Scene } from './scene.js';
+import type { Seeded } from './seeded.js';
+import { drawnLateness, VirtualClock } from './virtual-clock.js';
+import { VirtualDriver } from './virtual-driver.js';
+import { FlowRunner, PACK, SLACK_MS } from './virtual-packs.js';
+import { watchedStore } from './watched-store.js';
+import { Thread } from './world.js';
+
+export const NAMESPACE = 'acme';
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface WebhookAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** How a process is set up; the same in all its lives. */
+export interface ProcessTraits {
+  readonly role: 'all' | 'ingress' | 'worker';
+  /** The keeper has a thread of its own, as it has in a server. */
+  readonly ownKeeper: boolean;
+  readonly workers: number;
+  readonly skewMs: number;
+  readonly latenessMs: number;
+  readonly gatherMs: number;
+}
+
+export class Life {
+  readonly name: string;
+  readonly main: Thread;
+  readonly keeper: Thread;
+  readonly io: Thread;
+  readonly version: number;
+  readonly #scene: Scene;
+  readonly #traits: ProcessTraits;
+  readonly #random: Seeded;
+  readonly #wall: { skewMs: number };
+  readonly #flows: FlowRunner;
+  readonly #onGone: () => void;
+  #installations: Installations | null = null;
+  #supervisor: Supervisor | null = null;
+  #admission: Admission | null = null;
+  #store: Store | null = null;
+  #draining = false;
+  #gone = false;
+  #markEnded: () => void = () => undefined;
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#markEnded = resolve;
+  });
+
+  constructor(scene: Scene, traits: ProcessTraits, name: string, version: number, onGone: () => void) {
+    this.name = name;
+    this.version = version;
+    this.#scene = scene;
+    this.#traits = traits;
+    this.#random = scene.world.random.stream(name);
+    this.#wall = { skewMs: traits.skewMs };
+    this.main = new Thread(name);
+    this.keeper = traits.ownKeeper ? new Thread(`${name}/keeper`) : this.main;
+    this.io = new Thread(`${name}/io`);
+    this.#flows = new FlowRunner(scene, this);
+    this.#onGone = onGone;
+    scene.world.after(0, this.main, () => void this.#boot());
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  get serving(): boolean {
+    return this.#admission !== null && !this.#gone;
+  }
+
+  /** Installs, then serves; what goes wrong before that ends the process. */
+  async #boot(): Promise<void> {
+    const { world, settings } = this.#scene;
+    const clock = this.#clockOf(this.main);
+    const store = this.#storeOf(this.main);
+    this.#store = store;
+    const installations = new Installations(store, [this.#flows.pack(this.version)], [NAMESPACE], clock);
+    try {
+      await installations.install();
+    } catch {
+      return this.crash();
+    }
+    this.#installations = installations;
+    const nextTurn = (fire: () => void): void => void world.after(0, this.main, fire);
+    if (this.#traits.role !== 'ingress') {
+      this.#supervisor = createSupervisor({
+        store,
+        packs: installations.served(),
+        settings: { ...settings, workersPerPack: this.#traits.workers },
+        leaseLink: this.#openKeeper(),
+        clock,
+        random: this.#random,
+        nextTurn,
+        log: SILENT,
+        holder: this.name,
+      });
+      this.#listen(this.#supervisor);
+      this.#supervisor.start();
+    }
+    if (this.#traits.role !== 'worker') this.#admission = this.#openAdmission(store, installations);
+  }
+
+  #clockOf(thread: Thread): VirtualClock {
+    const { world } = this.#scene;
+    const originMs = this.#random.int(0, 1_000_000);
+    return new VirtualClock(
+      world,
+      thread,
+      this.#wall,
+      originMs,
+      drawnLateness(this.#random, this.#traits.latenessMs),
+    );
+  }
+
+  #storeOf(caller: Thread): Store {
+    const { world, ledger, database, faults, outage, statementMs } = this.#scene;
+    const random = this.#random;
+    const driver = new VirtualDriver({
+      world,
+      database,
+      faults,
+      random,
+      caller,
+      io: this.io,
+      life: this,
+      isOut: () => outage.until > world.now,
+      statementMs,
+    });
+    const store = createSqlStore({ driver, clock: this.#clockOf(caller), random });
+    return watchedStore(store, {
+      world,
+      ledger,
+      life: this.name,
+      renewing: (workIds) => this.#renewing(workIds),
+      lost: (leases) => this.#lost(leases),
+    });
+  }
+
+  #openKeeper() {
+    const { world } = this.#scene;
+    const links = this.#traits.ownKeeper
+      ? delayedLinks(world, this.#random, this.main, this.keeper)
+      : localLinks();
+    hostLeaseKeeper(links.keeper, this.#storeOf(this.keeper), this.#clockOf(this.keeper));
+    return links.main;
+  }
+
+  #openAdmission(store: Store, { resolve }: Installations): Admission {
+    const clock = this.#clockOf(this.main);
+    const commits = new GroupCommit({
+      materialize: (request) => store.materialize(request),
+      clock,
+      onCommitted: (packId) => this.#supervisor?.wake(packId),
+      onFailure: () => undefined,
+      gatherMs: this.#traits.gatherMs,
+      maxReceipts: 8,
+      deadlineMs: 3_000,
+    });
+    return new Admission({
+      resolve,
+      commits,
+      inFlight: new InFlight({ requests: 64, bytes: 2 ** 20 }),
+      clock,
+      newId: idMaker(clock, this.#random),
+      maxBodyBytes: 2 ** 20,
+      isDraining: () => this.#draining,
+    });
+  }
+
+  #listen({ events }: Supervisor): void {
+    const { world, ledger, audit, settings } = this.#scene;
+    events.on('abandoned', ({ item }) => {
+      const name = audit.mirror.items.get(item.lease.workId)!.item;
+      const run = ledger.run(name, item.lease.epoch);
+      if (run !== undefined) ledger.abandoned(run);
+    });
+    events.on('unreported', ({ item }) => {
+      const run = ledger.run(audit.mirror.items.get(item.lease.workId)!.item, item.lease.epoch);
+      const offeredMs = world.now - (run?.endedAt ?? 0);
+      if (
+        run !== undefined &&
+        !run.abandoned &&
+        !this.#draining &&
+        offeredMs < GIVE_UP_LEASES * settings.leaseMs
+      )
+        world.violation('wrong_outcome', run.item, `its outcome was given up after ${offeredMs} ms`);
+    });
+    events.on('slotCrashed', ({ error }) =>
+      world.violation('bug', this.name, `a slot crashed: ${(error as Error).stack}`),
+    );
+  }
+
+  /** A lease is kept for a main thread that lives, and not for longer than its call may take. */
+  #renewing(workIds: readonly string[]): string | null {
+    const { world, audit, settings, limits } = this.#scene;
+    const { pausedFrom, pausedUntil } = this.main;
+    // A keeper that stood still itself cannot know more than that it hears nothing now.
+    const since = Math.max(pausedFrom, this.keeper.pausedUntil);
+    const stoodMs = pausedUntil > world.now ? world.now - since : 0;
+    if (stoodMs > 2 * settings.leaseMs) return `renewed while its main thread stood still for ${stoodMs} ms`;
+    const longestMs = 2 * limits.abandonMs + settings.leaseMs + KEEPER_SLACK_MS;
+    for (const workId of workIds) {
+      const { item, claimedAt } = audit.mirror.items.get(workId)!;
+      if (world.now - claimedAt > longestMs)
+        return `renewed ${item} ${world.now - claimedAt} ms after its claim`;
+    }
+    return null;
+  }
+
+  /** OWN-5: who has lost a lease is told so, and its flow with it. */
+  #lost(leases: readonly Lease[]): void {
+    const { world, ledger, audit } = this.#scene;
+    for (const { workId, epoch } of leases) {
+      const run = ledger.run(audit.mirror.items.get(workId)!.item, epoch);
+      world.after(SLACK_MS, this.main, () => {
+        if (run === undefined || run.how !== null || run.abandoned || run.signal.aborted || this.#gone)
+          return;
+        world.violation(
+          'acting_past_lease',
+          run.item,
+          `its run of ${this.name} was not told that its lease is lost`,
+        );
+      });
+    }
+  }
+
+  /** One request; `answer` is called unless the process dies first. */
+  serve(route: string, body: Buffer, answer: (answer: WebhookAnswer) => void): void {
+    const target = `/in/${NAMESPACE}/${PACK}/${route}`;
+    const head = { method: 'POST', target, headers: [], contentEncoding: undefined, bodyBytes: body.length };
+    this.#scene.world.after(0, this.main, () => {
+      void this.#admission!.decide(head, async () => body).then((verdict) => {
+        if (verdict === 'truncated' || this.#gone) return;
+        answer({ status: verdict.answer.status, body: verdict.answer.body.toString('utf8') });
+      });
+    });
+  }
+
+  pause(forMs: number, whole: boolean): void {
+    const { world } = this.#scene;
+    world.trace.note(`${this.name} stands still for ${forMs} ms`);
+    for (const thread of whole ? [this.main, this.keeper, this.io] : [this.main]) world.pause(thread, forMs);
+  }
+
+  jumpWall(byMs: number): void {
+    this.#wall.skewMs += byMs;
+  }
+
+  /** Takes a newer version of the pack into service, as an operator's reload does. */
+  async replace(version: number): Promise<void> {
+    if (this.#supervisor === null || this.#store === null) return;
+    const pack = this.#flows.pack(version);
+    const installation = { namespace: NAMESPACE, pack: pack.name, version: pack.version };
+    try {
+      const [installed] = await this.#store.installPacks([installation]);
+      await this.#supervisor.replace(pack, installed!);
+    } catch {
+      // The operator is told; the old one goes on.
+    }
+  }
+
+  async stop(timeoutMs: number): Promise<void> {
+    this.#draining = true;
+    this.#installations?.close();
+    // Who is killed while it stops never answers.
+    await Promise.race([this.#supervisor?.stop({ timeoutMs }), this.#ended]);
+    if (this.#gone) return;
+    for (const { item, signal } of this.#scene.ledger.going(this.name)) {
+      if (!signal.aborted)
+        this.#scene.world.violation('deadline', item, `${this.name} stopped and did not tell its run`);
+    }
+    this.#end('stopped');
+  }
+
+  /** Nothing of it acts any more. */
+  crash(): void {
+    this.#end('killed');
+  }
+
+  #end(how: 'killed' | 'stopped'): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    const { world, database, ledger } = this.#scene;
+    world.trace.note(`${this.name} is gone: ${how}`);
+    for (const thread of [this.main, this.keeper, this.io]) thread.alive = false;
+    database.abandon(this);
+    ledger.gone(this.name, how);
+    this.#markEnded();
+    this.#onGone();
+  }
+}
+
+/** An outcome is offered for as long as a lease could be believed, and longer. */
+const GIVE_UP_LEASES = 2;
+
+/** Messages, statements and timers on the way. */
+const KEEPER_SLACK_MS = 1_500;

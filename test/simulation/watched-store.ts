@@ -1,0 +1,70 @@
+/** The real store of one thread, with notes of what is asked of it and of every error that it may not have. */
+import { isLaneheadError } from '../../src/core/errors.js';
+import type { Lease } from '../../src/core/work.js';
+import { Contention, type Store, StoreOutage } from '../../src/store/store.js';
+import type { Ledger } from './ledger.js';
+import type { World } from './world.js';
+
+export interface StoreWatch {
+  readonly world: World;
+  readonly ledger: Ledger;
+  readonly life: string;
+  /** Asked before each renewal; says why it must not be made. */
+  readonly renewing: (workIds: readonly string[]) => string | null;
+  /** The store said that these are gone. */
+  readonly lost: (leases: readonly Lease[]) => void;
+}
+
+export function watchedStore(real: Store, watch: StoreWatch): Store {
+  const { world, ledger, life } = watch;
+  const scans = new Map<number, number>();
+
+  const guarded = async <T>(verb: string, work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      const known = error instanceof StoreOutage || error instanceof Contention || isLaneheadError(error);
+      if (!known) world.violation('bug', life, `${verb} threw ${(error as Error).stack ?? error}`);
+      throw error;
+    }
+  };
+
+  /** SCH-2: never two scanners of one pack in one process. */
+  const scanning = async <T>(packId: number, work: () => Promise<T>): Promise<T> => {
+    const others = scans.get(packId) ?? 0;
+    if (others > 0) world.violation('two_scanners', life, `${others + 1} scans of pack ${packId} at once`);
+    scans.set(packId, others + 1);
+    try {
+      return await work();
+    } finally {
+      scans.set(packId, scans.get(packId)! - 1);
+    }
+  };
+
+  return {
+    ...real,
+    materialize: (request) => guarded('materialize', real.materialize(request)),
+    peek: (scope) => scanning(scope.packId, () => guarded('peek', real.peek(scope))),
+    claim: async (request) => {
+      ledger.openClaims.add(request.token);
+      const result = await scanning(request.packId, () => guarded('claim', real.claim(request)));
+      ledger.openClaims.delete(request.token);
+      return result;
+    },
+    loadEvents: (eventIds) => guarded('loadEvents', real.loadEvents(eventIds)),
+    finalize: (batch) => {
+      for (const { lease, outcome } of batch) ledger.meant(lease, outcome.kind);
+      return guarded('finalize', real.finalize(batch));
+    },
+    renew: async (leases, leaseMs) => {
+      const problem = watch.renewing(leases.map((lease) => lease.workId));
+      if (problem !== null) world.violation('renewed_dead', life, problem);
+      for (const lease of leases) ledger.renews(lease);
+      const result = await guarded('renew', real.renew(leases, leaseMs));
+      const lost = new Set(result.lost);
+      watch.lost(leases.filter((lease) => lost.has(lease.workId)));
+      return result;
+    },
+    repairReadiness: (packId, cursor) => guarded('repairReadiness', real.repairReadiness(packId, cursor)),
+  };
+}

@@ -1,0 +1,4 @@
+import { mysqlEngine } from '../support/mysql-engine.js';
+import { describeStress } from './stress-cases.js';
+
+describeStress(mysqlEngine('MariaDB at REPEATABLE READ', { isolation: 'repeatable-read' }));

@@ -1,0 +1,4 @@
+import { sqliteEngine } from '../support/sqlite-engine.js';
+import { describeStress } from './stress-cases.js';
+
+describeStress(sqliteEngine);

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { Inbox } from '../../src/threads/inbox.js';
+
+/** Turns by hand. */
+function manual() {
+  const turns: (() => void)[] = [];
+  return {
+    inbox: new Inbox((fire) => void turns.push(fire)),
+    turn: () => turns.shift()?.(),
+    get waiting() {
+      return turns.length;
+    },
+  };
+}
+
+describe('inbox of the store thread', () => {
+  it('[TRM-1] serves leases first, then admission, then claims, then people, whatever came first', async () => {
+    const at = manual();
+    const order: string[] = [];
+    const done = (['people', 'claims', 'admission', 'leases', 'claims', 'leases'] as const).map((name, i) =>
+      at.inbox.submit(name, async () => void order.push(`${name} ${i}`)),
+    );
+    for (let i = 0; i < 6; i++) at.turn();
+    await Promise.all(done);
+    expect(order).toEqual(['leases 3', 'leases 5', 'admission 2', 'claims 1', 'claims 4', 'people 0']);
+  });
+
+  it('lets what arrives between two jobs overtake what waits', async () => {
+    const at = manual();
+    const order: string[] = [];
+    const flood = Array.from({ length: 3 }, (_, i) =>
+      at.inbox.submit('admission', async () => void order.push(`a${i}`)),
+    );
+    at.turn();
+    const late = at.inbox.submit('leases', async () => void order.push('renew'));
+    for (let i = 0; i < 3; i++) at.turn();
+    await Promise.all([...flood, late]);
+    expect(order).toEqual(['a0', 'renew', 'a1', 'a2']);
+  });
+
+  it('[TRM-2] a flood of admission holds up a claim for one commit, and people for a few jobs', async () => {
+    const at = manual();
+    const order: string[] = [];
+    const note = (name: string) => async () => void order.push(name);
+    const jobs = [at.inbox.submit('people', note('P'))];
+    for (let i = 0; i < 6; i++) {
+      jobs.push(at.inbox.submit('admission', note('a')), at.inbox.submit('claims', note('c')));
+    }
+    for (let i = 0; i < 13; i++) at.turn();
+    await Promise.all(jobs);
+    expect(order.join('')).toBe('acacPcacacaca');
+  });
+
+  it('gives each asker its own result or error, and asks for no turn when nothing waits', async () => {
+    const at = manual();
+    const good = at.inbox.submit('people', async () => 7);
+    const bad = at.inbox.submit('people', async () => {
+      throw new Error('no');
+    });
+    at.turn();
+    at.turn();
+    expect(await good).toBe(7);
+    await expect(bad).rejects.toThrow('no');
+    expect(at.waiting).toBe(0);
+    expect(at.inbox.depth).toBe(0);
+  });
+});
