@@ -29,8 +29,8 @@ describe('npm run bench', () => {
   test(
     '[ADM-1] admission finds every acknowledged event in the store, and ends with its figures',
     async () => {
-      const few = ['--runs', '1', '--seconds', '0.2', '--items', '3000', '--connections', '4'];
-      const report = await bench(['admission', ...few]);
+      const few = '--runs 1 --seconds 1 --items 20000 --payload-bytes 512 --connections 4';
+      const report = await bench(['admission', ...few.split(' ')]);
       expect(report).toMatchObject({
         bench: 'admission',
         engine: 'sqlite',

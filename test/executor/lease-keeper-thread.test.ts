@@ -107,7 +107,7 @@ describe('a keeper in a thread of its own', () => {
   test(
     '[TRM-4] renews while the main thread stands still, waiting for just that',
     async () => {
-      const leaseMs = 6_000;
+      const leaseMs = 12_000;
       const folder = mkdtempSync(join(tmpdir(), 'lanehead-keeper-'));
       const path = join(folder, 'store.db');
       const store = openSqliteStore({ path, clock: systemClock, random: systemRandom() });
@@ -133,13 +133,14 @@ describe('a keeper in a thread of its own', () => {
 
       const link: MainLink = portLink(worker);
       const handle = new LeaseHandle({ link, clock: systemClock, nextTurn: systemNextTurn, leaseMs });
-      const sentAt = systemClock.monotonic();
+      // A claim whose answer took so long that its renewal is due at the first check.
+      const sentAt = systemClock.monotonic() - leaseMs / 3;
       const { items } = await store.claim(claimRequest(installed!, { leaseMs }));
       const [held] = handle.track([items[0]!.lease], { sentAt, renewUntil: Number.POSITIVE_INFINITY });
       const safeUntil = held!.safeUntil;
       // From here the event loop stands, and only a renewal by somebody else sets it free.
       expect(raised(RENEWALS)).toBe(true);
-      await until(() => held!.safeUntil > safeUntil, 'the renewal is heard of');
+      await expect.poll(() => held!.safeUntil, { timeout: PATIENCE_MS }).toBeGreaterThan(safeUntil);
       await handle.close();
     },
     2 * PATIENCE_MS,

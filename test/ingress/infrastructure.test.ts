@@ -54,7 +54,7 @@ test('[ADM-3] a commit without an answer is 503, and the repeat dedupes onto wha
 });
 
 test('[ADM-3] a file locked by another connection past the deadline is 503; unlocked, all is well', async () => {
-  const fixture = await startIngress({ busyTimeoutMs: 1, groupCommit: { deadlineMs: 100 } });
+  const fixture = await startIngress({ busyTimeoutMs: 1, groupCommit: { deadlineMs: 500 } });
   const other = new Database(fixture.path);
   other.exec('BEGIN IMMEDIATE');
   await expectUnavailable(await deliver(fixture.url), 'commit_deadline', 'commit_deadline');

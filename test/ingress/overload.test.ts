@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { CommitGate } from './commit-gate.js';
-import { deliver, PUSH, rawHead, sign, startIngress } from './ingress-fixture.js';
+import { deliver, eventually, PUSH, rawHead, sign, startIngress } from './ingress-fixture.js';
+import { ManualClock } from './manual-clock.js';
 import { RawConnection, type RawResponse } from './raw-connection.js';
 
 const BODY = Buffer.from(PUSH, 'utf8').toString('latin1');
@@ -19,11 +20,13 @@ function headOnly(...more: readonly string[]): string {
 
 test('[ADM-2] over the bound of requests the answer is 503 before the body is read or anything is stored', async () => {
   const gate = new CommitGate();
+  const clock = new ManualClock();
   const inFlight = { requests: 2, bytes: LARGE };
-  const { url, stored, decisions } = await startIngress({ inFlight, materialize: gate.wrap });
+  const { url, stored, decisions } = await startIngress({ inFlight, materialize: gate.wrap, clock });
   const first = deliver(url, { key: 'd-0' });
   const second = deliver(url, { key: 'd-1' });
-  await gate.untilAsked(1);
+  // Both have come as far as the store: each has its deadline running.
+  await eventually(() => clock.waiting).toBe(2);
   const connection = await RawConnection.open(url);
   expectOverloaded(await connection.send(headOnly(`Content-Length: ${BODY.length}`)).response());
   expect(gate.asked).toHaveLength(1);

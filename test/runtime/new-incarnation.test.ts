@@ -6,7 +6,7 @@ import { createDatabase, type TestDatabase } from '../support/mariadb.js';
 
 const SECRET = 'a secret';
 
-describe('processes of two versions on one database', { timeout: 90_000 }, () => {
+describe('processes of two versions on one database', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   let ran: string[];
   let running: Lanehead[];
@@ -88,9 +88,9 @@ describe('processes of two versions on one database', { timeout: 90_000 }, () =>
     await start('1.0.0', { role: 'worker' });
     const ingress = await start('2.0.0', { role: 'ingress', routeVersion: 2 });
     await push(ingress, 'one');
-    await expect.poll(attempts, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(attempts, { timeout: 60_000 }).toBeGreaterThan(0);
     await start('2.0.0', { role: 'worker', routeVersion: 2 });
-    const { packs } = await ingress.drainUntilIdle({ timeoutMs: 60_000 });
+    const { packs } = await ingress.drainUntilIdle({ timeoutMs: 180_000 });
     expect(packs).toMatchObject([{ generation: 2, classes: { default: { completed: 1, dead: 0 } } }]);
     expect(ran).toEqual(['2.0.0 ran one']);
   });

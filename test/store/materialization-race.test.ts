@@ -54,6 +54,8 @@ for (const variant of [
       isolation: 'repeatable-read',
       snapshotBegin: true,
       snapshotIsolation: variant.snapshotIsolation,
+      // A wait that gave up would begin the transaction again.
+      lockWaitMs: 20_000,
     } as const;
 
     beforeAll(async () => {

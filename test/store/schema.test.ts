@@ -123,5 +123,5 @@ describe('schema', () => {
     expect(rows).toEqual([{ n: MIGRATIONS.length }]);
     for (const at of opened) await at.close();
     await database.drop();
-  });
+  }, 120_000);
 });

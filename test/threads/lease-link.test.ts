@@ -25,7 +25,7 @@ test('[TRM-4] a lease thread is connected when it is handed out, and ends with i
   await closed;
   await beside.end();
   await database.drop();
-});
+}, 120_000);
 
 test('a lease thread that cannot connect is refused, with the reason', async () => {
   const data = { url: 'mysql://root@127.0.0.1:1/none', unsafeDurability: false };

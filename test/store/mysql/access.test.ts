@@ -39,7 +39,7 @@ const wrong = (message: RegExp) => ({
   message: expect.stringMatching(message),
 });
 
-describe('[ADM-3] a server that refuses', () => {
+describe('[ADM-3] a server that refuses', { timeout: 120_000 }, () => {
   test('the password, the database or a right ends an opening, by its setting', async () => {
     const { url } = await withUser(null);
     expect(await failureOf(open(url))).toMatchObject(

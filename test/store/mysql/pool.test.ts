@@ -186,7 +186,7 @@ describe('exclusively', () => {
     const waiting = failureOf(second.exclusively('migrate', async () => 0));
     await until('the second waits', async () => {
       const rows = await ask(database.url, 'SHOW PROCESSLIST');
-      return rows.some((row) => String(row.Info).includes('GET_LOCK'));
+      return rows.some((row) => row.db === database.name && String(row.Info).includes('GET_LOCK'));
     });
     await second.close();
     expect(await waiting).toMatchObject({
