@@ -5,7 +5,7 @@ import type { ScenarioReport } from '../support/crash-load.js';
 export const ROUNDS =
   process.env.LANEHEAD_CRASH_ROUNDS === undefined ? undefined : Number(process.env.LANEHEAD_CRASH_ROUNDS);
 export const SEED = Number(process.env.LANEHEAD_CRASH_SEED ?? 1);
-export const TIMEOUT_MS = 240_000 + 60_000 * (ROUNDS ?? 1);
+export const TIMEOUT_MS = 600_000 + 120_000 * (ROUNDS ?? 1);
 
 /** Whatever the fault was: nothing acknowledged is lost, nothing else is stored, and all of it has run in order. */
 export function expectKept(scenario: string, report: ScenarioReport): void {

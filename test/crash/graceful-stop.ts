@@ -7,7 +7,7 @@ import { Senders } from '../support/crash-senders.js';
 import { seededRandom } from '../support/interleavings.js';
 
 const TIMEOUT_MS = 240_000;
-const DRAIN = { workersPerPack: 16, stopGraceMs: 2_000 };
+const DRAIN = { workersPerPack: 16, stopGraceMs: 20_000 };
 /** Longer than any test: what is not in processing was given back, and did not run out. */
 const LONG_LEASES = { ...DRAIN, leaseMs: 600_000 };
 /** Long enough for a busy machine to renew in. */
@@ -73,7 +73,8 @@ export function gracefulStopSuite(engine: string, open: () => Promise<CrashDatab
       async () => {
         const sent = await fill(bench.database, { items: 1, lanes: 1 });
         const done = bench.signal('done');
-        const spec = { drain: { ...DRAIN, leaseMs: SHORT_LEASE_MS, flowDeadlineMs: 120_000 } };
+        const drain = { ...DRAIN, leaseMs: SHORT_LEASE_MS, flowDeadlineMs: 120_000 };
+        const spec = { drain, stopMs: 120_000 };
         const process = bench.spawn('draining', { ...spec, behaviour: { kind: 'gate', path: done } });
         await eventually(() => bench.ledger.live(process.name).length === 1, 'the flow runs');
         const other = engine === 'mysql' ? bench.spawn('other', { ...spec, role: 'worker' }) : null;

@@ -20,7 +20,8 @@ export const ODD_SETTINGS = [
 ] as const;
 
 const SOURCES = 24;
-const DRAIN = { leaseMs: 5_000, workersPerPack: 16 };
+/** Leases longer than any flow by far: one that ends was ended by the server's settings. */
+const DRAIN = { leaseMs: 60_000, workersPerPack: 16 };
 const ANSWERS = 60;
 /** Longer than the server's own patience with a session that says nothing. */
 const SILENCE_MS = 3_000;

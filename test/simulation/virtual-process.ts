@@ -235,7 +235,7 @@ export class Life {
     const { world, ledger, audit } = this.#scene;
     for (const { workId, epoch } of leases) {
       const run = ledger.run(audit.mirror.items.get(workId)!.item, epoch);
-      world.after(SLACK_MS, this.main, () => {
+      const isTold = (): void => {
         if (run === undefined || run.how !== null || run.abandoned || run.signal.aborted || this.#gone)
           return;
         world.violation(
@@ -243,7 +243,9 @@ export class Life {
           run.item,
           `its run of ${this.name} was not told that its lease is lost`,
         );
-      });
+      };
+      // A thread that stands hears nothing: the time to hear it begins when it goes on.
+      world.after(0, this.main, () => world.after(SLACK_MS, this.main, isTold));
     }
   }
 

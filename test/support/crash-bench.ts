@@ -62,8 +62,12 @@ export class CrashBench {
 }
 
 /** Waits for a condition, not for time; the bound only ends a test that hangs. */
-export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const until = performance.now() + PATIENCE_MS;
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  patienceMs: number = PATIENCE_MS,
+): Promise<void> {
+  const until = performance.now() + patienceMs;
   while (!(await condition())) {
     if (performance.now() > until) throw new Error(`never happened: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));

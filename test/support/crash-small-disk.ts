@@ -8,7 +8,7 @@ import { mkdtempSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const RESIZE_ATTEMPTS = 5;
+const RESIZE_ATTEMPTS = 10;
 const GUARD = `
   folder=$1 bytes=$2
   mount -t tmpfs -o size="$bytes" lanehead-test "$folder" || { rmdir "$folder"; exit 1; }
@@ -48,7 +48,7 @@ export class SmallDisk {
     for (let attempt = 1; ; attempt++) {
       const { blocks, bfree, bsize } = statfsSync(this.folder);
       try {
-        this.#resize((blocks - bfree) * bsize + bytes * attempt);
+        this.#resize((blocks - bfree) * bsize + Math.max(bytes, bsize) * 2 ** (attempt - 1));
         return;
       } catch (error) {
         if (attempt === RESIZE_ATTEMPTS) throw error;

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { type MariadbBinaries, provideMariadb } from './mariadb-binary.js';
 
 const START_TIMEOUT_MS = 60_000;
-const START_ATTEMPTS = 3;
+const START_ATTEMPTS = 5;
 const GUARD = `
   folder=$1 installer=$2; shift 2
   [ "$(id -u)" != 0 ] || user=--user=root
@@ -150,8 +150,8 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     try {
       return await startOnce(binaries, options);
     } catch (error) {
-      // Another process may have taken the free port in between; a port that was asked for is not changed.
-      if (options.port !== undefined || attempt === START_ATTEMPTS) throw error;
+      // Another process may have taken the port in between: another one then, or the one asked for once it is free.
+      if (attempt === START_ATTEMPTS) throw error;
     }
   }
 }
