@@ -82,6 +82,27 @@ export function materializeCases(engine: Engine): void {
       expect([await count(at, RECEIPT), await count(at, KEY, 'Duplicates = 0')]).toEqual([1, 1]);
     });
 
+    it('[ADM-1] a delivery of known and new events is stored with what is new, under its own receipt', async () => {
+      const known = { key: 'k1', source: 'a', payload: 'one' };
+      const [first] = await at.admit({ body: 'first', events: [known] });
+      const body = 'second';
+      const [second] = await at.admit({ body, events: [known, { key: 'k2', source: 'b' }] });
+      expect(second).toMatchObject({ duplicate: false, conflict: false, events: 2 });
+      expect(second!.receiptId).not.toBe(first!.receiptId);
+      expect(
+        await at.sql(`SELECT ReceiptId FROM ${RECEIPT} WHERE PackId = ?`, [at.pack.packId]),
+      ).toHaveLength(2);
+      const items = await at.claim();
+      const events = await at.store.loadEvents(items.map((item) => item.eventId));
+      const ran = events.map((event) => [event!.receiptId, Buffer.from(event!.payload).toString()]);
+      expect(ran.sort()).toEqual(
+        [
+          [first!.receiptId, 'one'],
+          [second!.receiptId, body],
+        ].sort(),
+      );
+    });
+
     it('keeps other bytes under a known key apart and flagged, and does not run them (hold)', async () => {
       const [first] = await at.admit({ delivery: 'd1', body: 'one' });
       const [other] = await at.admit({ delivery: 'd1', body: 'two' });

@@ -95,6 +95,25 @@ export function projectionCases(engine: Engine): void {
       expect(await at.claim()).toEqual([]);
     });
 
+    it.each(['skip', 'end'] as const)(
+      '[PRJ-3] what is held keeps its generation, and a decision to %s it hands over',
+      async (decision) => {
+        await at.admit(
+          { events: [{ source: 's', projection: 'p', budget: 1, onDead: 'hold' }] },
+          projected('2'),
+        );
+        const [first] = await at.claim();
+        await at.finish([first!], { kind: 'failed', error, delayMs: 0 });
+        await at.store.decideHeld(first!.eventId, decision);
+        expect((await states())[1]).toBe('pending true 2');
+        const second = await at.claim();
+        expect(second).toHaveLength(1);
+        await at.finish(second);
+        await at.admit(projected('3'));
+        expect(await at.drain()).toEqual(['s']);
+      },
+    );
+
     it('[PRJ-3] ends by an expired lease hand over too', async () => {
       await at.admit({ events: [{ source: 's', projection: 'p', budget: 1 }] }, projected('2'));
       await at.claim();

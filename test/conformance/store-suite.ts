@@ -4,6 +4,7 @@ import type { Engine } from './engine.js';
 import { finalizeCases } from './finalize-cases.js';
 import { materializeCases } from './materialize-cases.js';
 import { ownershipCases } from './ownership-cases.js';
+import { packCases } from './pack-cases.js';
 import { projectionCases } from './projection-cases.js';
 import { reportCases } from './report-cases.js';
 
@@ -14,6 +15,7 @@ export function describeStore(engine: Engine): void {
     claimCases(engine);
     finalizeCases(engine);
     ownershipCases(engine);
+    packCases(engine);
     projectionCases(engine);
     reportCases(engine);
   });
