@@ -1,6 +1,7 @@
 /** What senders, flows and the processes' own calls say, kept outside of everything that can fail. */
 import type { Outcome } from '../../src/core/outcome.js';
 import type { Lease } from '../../src/core/work.js';
+import type { HeldDecision } from '../../src/store/store.js';
 import { type Run, type RunRecord, runKey, type Transition } from '../support/history.js';
 import type { Thread } from './world.js';
 
@@ -30,6 +31,8 @@ export class Ledger {
   readonly transitions: Transition[] = [];
   /** Items over which a batch read failed or hung. */
   readonly readTrouble = new Set<string>();
+  /** What somebody decided on a held item last, by its work id. */
+  readonly decisions = new Map<string, HeldDecision>();
   readonly #runs = new Map<string, FlowRun>();
   readonly #outcomes = new Map<string, Set<Outcome['kind']>>();
   readonly #renewals = new Set<string>();

@@ -117,9 +117,17 @@ export class RowAudit {
     const expected = epoch > 0 || TERMINAL.has(state) ? owner === FENCED : FREE.has(owner);
     if (!expected)
       this.#breach(item.item, ['owner', `${state} at epoch ${epoch}, and its Event is ${owner}`]);
+    if (state === 'coalesced') this.#supersededSettled(item);
     if (item.projection !== null) this.#projectionSettled(item.projection);
     for (const lane of item.lanes) this.#laneSettled(lane);
     if (item.lanes.length === 0) this.#headSettled(item);
+  }
+
+  /** PRJ-2: what gives way, gives way to something newer of its own. */
+  #supersededSettled(item: MirrorItem): void {
+    const by = this.mirror.items.get(item.now.supersededBy ?? '');
+    if (by !== undefined && by.projection === item.projection && by.ordinal > item.ordinal) return;
+    this.#breach(item.item, ['projection', `superseded by ${by?.item ?? 'nobody'}, which is no newer one`]);
   }
 
   #projectionSettled(projection: string): void {

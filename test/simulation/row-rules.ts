@@ -40,12 +40,15 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
   held: ['held', 'pending', 'skipped', 'dead'],
 };
 
+const DECIDED: Readonly<Record<string, string>> = { retry: 'pending', skip: 'skipped', end: 'dead' };
+
 export function* rowBreaches(context: RuleContext, change: Change): Generator<Breach> {
   const { from, to } = change;
   if (!NEXT[from.state]?.includes(to.state)) {
     yield ['illegal_transition', `${from.state} became ${to.state}`];
     return;
   }
+  if (from.state === 'held') return yield* decisionBreaches(context, change);
   yield* counterBreaches(change);
   if (from.state !== 'processing' && to.state === 'processing') yield* claimBreaches(context, change);
   else if (from.state === 'processing' && to.state === 'processing') yield* renewalBreaches(context, change);
@@ -54,6 +57,20 @@ export function* rowBreaches(context: RuleContext, change: Change): Generator<Br
     yield ['illegal_transition', `counted without a lease as ${to.state}`];
   if (to.state === 'coalesced' && (to.supersededBy === null || from.activeKey !== null))
     yield ['projection', 'coalesced though active, or by nobody'];
+}
+
+/** EXE-1: held until somebody decides; a retry has the whole budget again, and is due. */
+function* decisionBreaches({ ledger }: RuleContext, { item, from, to, at }: Change): Generator<Breach> {
+  const decision = ledger.decisions.get(item.workId);
+  const same = from.epoch === to.epoch && from.attempt === to.attempt && from.activeKey === to.activeKey;
+  if (to.state === 'held') {
+    if (!same || from.failures !== to.failures) yield ['illegal_transition', 'changed while it was held'];
+    return;
+  }
+  if (decision === undefined || DECIDED[decision] !== to.state)
+    yield ['wrong_outcome', `${to.state}, and decided was ${decision ?? 'nothing'}`];
+  if (to.state === 'pending' && (!same || to.failures !== 0 || to.runAfter > at))
+    yield ['wrong_outcome', `to be retried, with ${to.failures} failures, due in ${to.runAfter - at} ms`];
 }
 
 /** Claims and failures are counted one by one, and nothing counts back. */

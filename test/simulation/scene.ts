@@ -22,4 +22,6 @@ export interface Scene {
   readonly settings: SupervisorSettings;
   readonly limits: Limits;
   readonly statementMs: number;
+  /** Dead generations of a projection are held. */
+  readonly parks: boolean;
 }

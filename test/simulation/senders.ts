@@ -137,7 +137,8 @@ function endsOf(
   const does = new Set(plan.map((step) => step.does));
   const ends = ['dead', 'held', 'pending'];
   if (['return', 'late', 'deaf', 'block'].some((one) => does.has(one as never))) ends.push('completed');
-  if (does.has('skip') || (conflicting && route !== 'apart')) ends.push('skipped');
+  if (does.has('skip') || ['hold', 'projected'].includes(route) || (conflicting && route !== 'apart'))
+    ends.push('skipped');
   if (projection !== undefined) ends.push('coalesced');
   return ends;
 }

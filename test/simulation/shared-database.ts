@@ -156,6 +156,21 @@ export class SharedDatabase {
     return step.value;
   }
 
+  /** A transaction of somebody outside of every process, at once. Only while no other is open. */
+  act<T>(plan: Plan<T>): T {
+    this.#notes = [];
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = this.ask(plan);
+      this.#db.exec('COMMIT');
+      this.#onCommit(this.#notes);
+      return result;
+    } finally {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.#notes = [];
+    }
+  }
+
   /** Outside of every process: what a fault does, or a check asks. Only while no transaction is open. */
   beside(sql: string, ...params: readonly unknown[]): unknown[] {
     const statement = this.#db.prepare(sql);

@@ -13,6 +13,7 @@ import { drawTraffic } from './deliveries.js';
 import { type FaultKind, Faults } from './faults.js';
 import { Fleet } from './fleet.js';
 import { Ledger } from './ledger.js';
+import { People } from './people.js';
 import { RowAudit } from './row-audit.js';
 import { isOpen, type MirrorItem, type RowMirror, TERMINAL } from './row-mirror.js';
 import type { Scene } from './scene.js';
@@ -84,6 +85,7 @@ class Simulation {
   readonly #options: SimulationOptions;
   readonly #scene: Scene;
   readonly #fleet: Fleet;
+  readonly #people: People;
   readonly #senders: Senders;
   #stopped = false;
 
@@ -96,6 +98,7 @@ class Simulation {
     this.#fleet = new Fleet(this.#scene, drawTraits(random));
     this.#senders = new Senders(world, this.#scene.faults, this.#fleet, this.#scene.audit.mirror, traffic);
     new Chaos(this.#scene, this.#fleet);
+    this.#people = new People(this.#scene);
     const [least, most] = FAULTS_MS;
     world.after(random.between(least, most), null, () => this.#heal());
   }
@@ -110,7 +113,11 @@ class Simulation {
     const { seed } = this.#options;
     const states: Record<string, number> = {};
     for (const { now } of audit.mirror.items.values()) states[now.state] = (states[now.state] ?? 0) + 1;
-    const counts = { lease_expired: audit.expiredLeases, hint_repaired: audit.repairedHints };
+    const counts = {
+      lease_expired: audit.expiredLeases,
+      hint_repaired: audit.repairedHints,
+      decided: this.#people.decisions,
+    };
     return {
       seed,
       traceHash: this.#world.trace.digest(),
@@ -130,15 +137,19 @@ class Simulation {
     this.#fleet.settle();
     const until = this.#world.now + DRAIN_MS;
     const look = (): void => {
-      if (this.#senders.done && movable(this.#scene.audit.mirror).length === 0) void this.#close();
+      if (this.#senders.done && this.#movable().length === 0) void this.#close();
       else if (this.#world.now >= until) this.#stuck();
       else this.#world.after(LOOK_EVERY_MS, null, look);
     };
     look();
   }
 
+  #movable(): readonly MirrorItem[] {
+    return movable(this.#scene.audit.mirror, this.#people.present);
+  }
+
   #stuck(): void {
-    const left = movable(this.#scene.audit.mirror);
+    const left = this.#movable();
     for (const { item, now } of left)
       this.#world.violation('stuck', item, `still ${now.state}, readiness ${now.readiness}`);
     if (left.length === 0) this.#world.violation('stuck', 'senders', 'a delivery was never acknowledged');
@@ -178,8 +189,8 @@ class Simulation {
   }
 }
 
-/** Open, and nobody has to decide anything before it ends: what has to drain. */
-function movable(mirror: RowMirror): readonly MirrorItem[] {
+/** Open, and somebody will decide whatever has to be decided before it ends: what has to drain. */
+function movable(mirror: RowMirror, decided: boolean): readonly MirrorItem[] {
   const waits = new Map<MirrorItem, boolean>();
   const waitsForHeld = (item: MirrorItem): boolean => {
     const known = waits.get(item);
@@ -190,7 +201,7 @@ function movable(mirror: RowMirror): readonly MirrorItem[] {
           mirror.lane(lane).filter((one) => isOpen(one) && one.ordinal < item.ordinal),
         )
       : mirror.generations(item.projection!).filter(({ now }) => now.activeKey !== null);
-    const result = item.now.state === 'held' || before.some(waitsForHeld);
+    const result = (item.now.state === 'held' && !decided) || before.some(waitsForHeld);
     waits.set(item, result);
     return result;
   };
@@ -234,6 +245,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     outage: { until: 0 },
     settings,
     limits,
+    parks: world.random.stream('parks').chance(0.4),
     statementMs: random.chance(0.7) ? random.between(0.05, 0.5) : random.between(0.5, 8),
   };
 }

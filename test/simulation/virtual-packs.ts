@@ -18,6 +18,7 @@ import type { Thread, World } from './world.js';
 export const PACK = 'simulated';
 export const RETRY = { baseMs: 40, maxMs: 600 };
 const BUDGET = 4;
+const FEWER = 2;
 
 /** Whoever runs flows. */
 export interface FlowHost {
@@ -58,10 +59,11 @@ function materialize(receipt: Receipt) {
 export const itemOfPayload = (payload: Uint8Array): string =>
   (JSON.parse(Buffer.from(payload).toString('utf8')) as DraftedEvent).item;
 
-const bases = new Map<number, Pack>();
+const bases = new Map<string, Pack>();
 
-/** Version `n` of the pack; its routes are of version `n` too. */
-function basePack(n: number): Pack {
+/** Version `n` of the pack; its routes are of version `n` too. `parks`: dead generations are held. */
+function basePack(n: number, parks: boolean): Pack {
+  const key = `${n}/${parks}`;
   const common = {
     version: n,
     verify: trusting,
@@ -70,7 +72,7 @@ function basePack(n: number): Pack {
     flow() {},
   };
   const base =
-    bases.get(n) ??
+    bases.get(key) ??
     definePack({
       name: PACK,
       version: `1.${n}.0`,
@@ -79,11 +81,15 @@ function basePack(n: number): Pack {
         strict: { ...common, ordering: 'strict' as const },
         free: { ...common, ordering: 'none' as const },
         hold: { ...common, onDead: 'hold' as const, batchRead: () => undefined },
-        projected: { ...common, batchRead: () => undefined },
+        projected: {
+          ...common,
+          ...(parks ? { onDead: 'hold' as const, retry: { attempts: FEWER, ...RETRY } } : {}),
+          batchRead: () => undefined,
+        },
         apart: { ...common, onConflict: 'separate' as const, retry: { attempts: 1, ...RETRY } },
       },
     });
-  bases.set(n, base);
+  bases.set(key, base);
   return base;
 }
 
@@ -101,7 +107,7 @@ export class FlowRunner {
   }
 
   pack(version: number): Pack {
-    const base = basePack(version);
+    const base = basePack(version, this.#scene.parks);
     const routes = [...base.routes].map(([name, route]): [string, Route] => {
       const batchRead = route.batchRead === null ? null : this.#batchRead;
       return [name, { ...route, flow: (event, ctx) => this.#flow(event, ctx, version), batchRead }];
