@@ -1,0 +1,144 @@
+/** Rows without a database: commits made by hand, and what the rules say of them. */
+import type { Lease } from '../../src/core/work.js';
+import type { FlowRun } from './ledger.js';
+import { Ledger } from './ledger.js';
+import { RowAudit } from './row-audit.js';
+import type { ItemIdentity, ItemState, RowNote } from './row-notes.js';
+import { Thread, World } from './world.js';
+
+export const LEASE_MS = 1_000;
+const BUDGET = 3;
+
+const NEW: ItemState = {
+  state: 'pending',
+  readiness: 2,
+  runAfter: 0,
+  leaseUntil: null,
+  token: null,
+  holder: null,
+  epoch: 0,
+  attempt: 0,
+  failures: 0,
+  generation: 1,
+  activeKey: null,
+  supersededBy: null,
+  errorCode: null,
+};
+
+/** A world of rows only; every call is a commit of its own. */
+export class Rows {
+  readonly world = new World(1);
+  readonly ledger = new Ledger();
+  readonly #audit = new RowAudit(this.world, {
+    ledger: this.ledger,
+    retry: () => ({ baseMs: 100, maxMs: 1_000 }),
+    holdsConflicts: () => true,
+    processingBudget: 2,
+    leaseMs: LEASE_MS,
+    jumpedAt: () => Number.NEGATIVE_INFINITY,
+    calmSince: () => Number.NEGATIVE_INFINITY,
+    now: () => this.world.now,
+  });
+  readonly #states = new Map<string, ItemState>();
+  #ordinal = 0;
+
+  get kinds(): readonly string[] {
+    return this.world.violations.map(({ kind }) => kind);
+  }
+
+  commit(...notes: readonly RowNote[]): void {
+    this.#audit.committed(notes);
+  }
+
+  add(
+    name: string,
+    identity: Partial<ItemIdentity> = {},
+    state: Partial<ItemState> = {},
+    conflict = false,
+  ): void {
+    const whole: ItemIdentity = {
+      workId: name,
+      packId: 1,
+      eventId: `e-${name}`,
+      route: 'source',
+      routeVersion: 1,
+      budget: BUDGET,
+      onDead: 'advance',
+      sourceLane: 'lane',
+      deliveryLane: null,
+      targetLane: null,
+      ordinal: ++this.#ordinal,
+      deliveryOrdinal: 0,
+      projection: null,
+      ...identity,
+    };
+    this.#states.set(name, { ...NEW, ...state });
+    const owner = 'event/pending';
+    const event = { eventId: whole.eventId, receiptId: `r-${name}`, item: name, owner, conflict };
+    this.commit(
+      { kind: 'event in', ...event },
+      { kind: 'item in', at: 0, identity: whole, state: { ...NEW, ...state } },
+    );
+  }
+
+  note(name: string, changes: Partial<ItemState>, at = 0): RowNote {
+    const state = { ...this.#states.get(name)!, ...changes };
+    this.#states.set(name, state);
+    return { kind: 'item', workId: name, at, state };
+  }
+
+  change(name: string, changes: Partial<ItemState>, at = 0): void {
+    this.commit(this.note(name, changes, at));
+  }
+
+  claim(name: string, changes: Partial<ItemState> = {}, at = 0): void {
+    const { epoch, attempt } = this.#states.get(name)!;
+    const lease = {
+      token: `t${epoch + 1}`,
+      leaseUntil: at + LEASE_MS,
+      epoch: epoch + 1,
+      attempt: attempt + 1,
+    };
+    const note = this.note(name, { state: 'processing', readiness: 0, ...lease, ...changes }, at);
+    this.commit(note, { kind: 'event', eventId: `e-${name}`, owner: 'work_item/skipped' });
+  }
+
+  /** A flow ran under the current claim and ended so; its process asks for `outcome`. */
+  ran(name: string, how: FlowRun['how'], outcome: Parameters<Ledger['meant']>[1]): FlowRun {
+    const run = this.ledger.started(
+      { item: name, epoch: this.#states.get(name)!.epoch, process: 'p' },
+      new AbortController().signal,
+      new Thread('p'),
+    );
+    if (how !== null) this.ledger.ended(run, how);
+    this.ledger.meant(this.lease(name), outcome);
+    return run;
+  }
+
+  lease(name: string): Lease {
+    const { epoch, token } = this.#states.get(name)!;
+    return { workId: name, epoch, token: token!, untilMs: 0 };
+  }
+
+  end(name: string, state: string, changes: Partial<ItemState> = {}, at = 0): void {
+    this.change(name, { state, leaseUntil: null, activeKey: null, ...changes }, at);
+  }
+
+  fail(name: string, changes: Partial<ItemState> = {}): void {
+    this.ran(name, 'threw', 'failed');
+    const failures = this.#states.get(name)!.failures + 1;
+    const runAfter = 75 * 2 ** (failures - 1);
+    this.end(name, 'pending', { failures, runAfter, readiness: 1, errorCode: 'flow_error', ...changes });
+  }
+}
+
+export function kindsOf(act: (rows: Rows) => void): readonly string[] {
+  const rows = new Rows();
+  act(rows);
+  return rows.kinds;
+}
+
+export const claimed = (rows: Rows): void => {
+  rows.add('a');
+  rows.claim('a');
+};
