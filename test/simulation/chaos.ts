@@ -46,7 +46,7 @@ export class Chaos {
 
   /** False: there was nobody to strike. */
   #strike(kind: FaultKind): boolean {
-    const { world, database, outage, settings } = this.#scene;
+    const { world, database, outage, settings, hardships } = this.#scene;
     const { leaseMs } = settings;
     if (kind === 'database_jump') {
       database.jump(Math.round(this.#random.between(-leaseMs, 2 * leaseMs)));
@@ -54,6 +54,7 @@ export class Chaos {
     }
     if (kind === 'outage') {
       outage.until = world.now + this.#random.between(20, 3 * leaseMs);
+      hardships.befallAll(outage.until - world.now);
       return true;
     }
     if (kind === 'lost_hint') return this.#loseHint();

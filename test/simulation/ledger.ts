@@ -36,6 +36,7 @@ export class Ledger {
   readonly #runs = new Map<string, FlowRun>();
   readonly #outcomes = new Map<string, Set<Outcome['kind']>>();
   readonly #renewals = new Set<string>();
+  readonly #gone = new Set<string>();
 
   /** `counts` false: it began under a lease that was over, and is no part of the history. */
   started({ item, epoch, process }: Run, signal: AbortSignal, thread: Thread, counts = true): FlowRun {
@@ -92,7 +93,12 @@ export class Ledger {
     );
   }
 
+  isGone(process: string): boolean {
+    return this.#gone.has(process);
+  }
+
   gone(process: string, how: 'killed' | 'stopped'): void {
+    this.#gone.add(process);
     this.records.push({ kind: 'gone', process, how });
   }
 
@@ -105,6 +111,11 @@ export class Ledger {
 
   isMeant(key: string, outcome: Outcome['kind']): boolean {
     return this.#outcomes.get(key)?.has(outcome) ?? false;
+  }
+
+  /** Whether its process asked for any outcome. */
+  isReported(key: string): boolean {
+    return this.#outcomes.has(key);
   }
 
   renews({ workId, epoch, token }: Lease): void {

@@ -2,6 +2,7 @@
  * Judges every commit by its rows, in two steps: each change by itself, in order (row-rules.ts), then what the
  * transaction leaves behind. Keeps the mirror and the transitions of the history on the way.
  */
+import type { Lease } from '../../src/core/work.js';
 import type { ViolationKind } from '../support/history.js';
 import type { MirrorItem } from './row-mirror.js';
 import { isOpen, RowMirror, TERMINAL } from './row-mirror.js';
@@ -13,6 +14,8 @@ export type Breach = readonly [kind: ViolationKind, why: string];
 
 const FREE = new Set(['event/pending', 'event/failed']);
 const FENCED = 'work_item/skipped';
+/** Its clock has whole milliseconds. */
+const DATABASE_STEP_MS = 1;
 const EXPIRED = 'lease_expired';
 
 export class RowAudit {
@@ -86,6 +89,7 @@ export class RowAudit {
     for (const breach of rowBreaches(this.#context, { item, from, to, at })) this.#breach(item.item, breach);
     this.mirror.change(item, to);
     this.#touched.add(item);
+    if (to.state === 'processing') item.leasedAt = this.#world.now - (this.#context.databaseNow() - at);
     if (from.state === to.state && from.epoch === to.epoch) return;
     if (to.state === 'processing') item.claimedAt = this.#world.now;
     const failure = to.failures > from.failures ? to.errorCode : null;
@@ -108,6 +112,14 @@ export class RowAudit {
     if (!FREE.has(event.owner) || owner !== FENCED)
       this.#breach(event.item, ['owner', `the Event went from ${event.owner} to ${owner}`]);
     event.owner = owner;
+  }
+
+  /** OWN-5: whether a commit since then began this very lease anew. */
+  isRenewed({ workId, token, epoch }: Lease, since: number): boolean {
+    const { now, leasedAt, claimedAt } = this.mirror.items.get(workId)!;
+    // Somebody may have taken it over between that commit and its answer.
+    if (now.epoch !== epoch) return claimedAt >= since;
+    return now.token === token && leasedAt >= since - DATABASE_STEP_MS;
   }
 
   /** At the end of a transaction that touched it. */

@@ -7,6 +7,8 @@ export interface MirrorItem extends ItemIdentity {
   readonly lanes: readonly string[];
   /** When it was last claimed; of the world. */
   claimedAt: number;
+  /** When its lease last began anew, by a claim or a renewal; of the world. */
+  leasedAt: number;
   now: ItemState;
 }
 
@@ -36,7 +38,7 @@ export class RowMirror {
       (key) => key !== null,
     );
     const name = this.events.get(identity.eventId)?.item ?? identity.eventId;
-    const item: MirrorItem = { ...identity, item: name, lanes, claimedAt: 0, now: state };
+    const item: MirrorItem = { ...identity, item: name, lanes, claimedAt: 0, leasedAt: 0, now: state };
     this.items.set(item.workId, item);
     this.names.add(name);
     for (const lane of lanes) append(this.#lanes, lane, item);

@@ -18,6 +18,9 @@ export interface RuleContext {
   readonly holdsConflicts: (route: string) => boolean;
   readonly processingBudget: number;
   readonly leaseMs: number;
+  /** Until when this process last had a hardship. */
+  readonly hardshipOf: (process: string) => number;
+  readonly databaseNow: () => number;
   /** When the database's clock last jumped. */
   readonly jumpedAt: () => number;
   /** Since when nothing goes wrong any more. */
@@ -119,6 +122,7 @@ function* endBreaches(context: RuleContext, change: Change): Generator<Breach> {
     if (from.leaseUntil === null || from.leaseUntil >= at)
       yield ['stolen_lease', `held until ${from.leaseUntil}, taken at ${at}`];
     yield* lateBreaches(context, item, ledger.run(item.item, from.epoch));
+    yield* needlessBreaches(context, change);
     return yield* spentBreaches(change);
   }
   const key = leaseKey(item.workId, from.epoch, from.token);
@@ -145,6 +149,24 @@ function* lateBreaches(context: RuleContext, item: MirrorItem, run: FlowRun | un
     yield ['acting_past_lease', `its run of ${run.process} goes on and was not told`];
   if (run.how !== null && run.endedAt > calmSince() && run.endedAt < since)
     yield ['wrong_outcome', `its run of ${run.process} had ended, and nobody reported it`];
+}
+
+/**
+ * Whoever lives and is well renews a lease, or reports, or gives back: it runs out for a cause. A process that has
+ * gone, or one that claimed and was never answered, has one.
+ */
+function* needlessBreaches(context: RuleContext, { item, from }: Change): Generator<Breach> {
+  const { ledger, leaseMs, now, jumpedAt, hardshipOf } = context;
+  const process = from.holder ?? '';
+  if (ledger.isGone(process) || ledger.openClaims.has(from.token ?? '')) return;
+  const run = ledger.run(item.item, from.epoch);
+  if (run?.abandoned) return;
+  // Before that there was time to renew once more; a report that failed is not repeated so soon.
+  const reported = ledger.isReported(leaseKey(item.workId, from.epoch, from.token));
+  const since = reported ? item.leasedAt : item.leasedAt + leaseMs / 2;
+  if (hardshipOf(process) > since || jumpedAt() > item.leasedAt) return;
+  const did = run === undefined ? 'never ran it' : `${run.how ?? 'runs it'}`;
+  yield ['needless_expiry', `${process} lives, ${did}, and let its lease run out at ${now()}`];
 }
 
 type OutcomeKind = 'completed' | 'skipped' | 'dead' | 'failed' | 'released';

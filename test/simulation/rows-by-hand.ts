@@ -29,12 +29,17 @@ const NEW: ItemState = {
 export class Rows {
   readonly world = new World(1);
   readonly ledger = new Ledger();
+  /** By the database's clock, of the last change. */
+  at = 0;
+  hardshipAt = Number.NEGATIVE_INFINITY;
   readonly #audit = new RowAudit(this.world, {
     ledger: this.ledger,
     retry: () => ({ baseMs: 100, maxMs: 1_000 }),
     holdsConflicts: () => true,
     processingBudget: 2,
     leaseMs: LEASE_MS,
+    hardshipOf: () => this.hardshipAt,
+    databaseNow: () => this.at,
     jumpedAt: () => Number.NEGATIVE_INFINITY,
     calmSince: () => Number.NEGATIVE_INFINITY,
     now: () => this.world.now,

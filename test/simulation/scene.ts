@@ -1,5 +1,6 @@
 import type { SupervisorSettings } from '../../src/supervisor/supervisor-settings.js';
 import type { Faults } from './faults.js';
+import type { Hardships } from './hardships.js';
 import type { Ledger } from './ledger.js';
 import type { RowAudit } from './row-audit.js';
 import type { SharedDatabase } from './shared-database.js';
@@ -17,6 +18,7 @@ export interface Scene {
   readonly audit: RowAudit;
   readonly ledger: Ledger;
   readonly faults: Faults;
+  readonly hardships: Hardships;
   /** The database cannot be reached until then. */
   readonly outage: { until: number };
   readonly settings: SupervisorSettings;

@@ -12,6 +12,7 @@ import { Chaos } from './chaos.js';
 import { drawTraffic } from './deliveries.js';
 import { type FaultKind, Faults } from './faults.js';
 import { Fleet } from './fleet.js';
+import { Hardships } from './hardships.js';
 import { Ledger } from './ledger.js';
 import { People } from './people.js';
 import { RowAudit } from './row-audit.js';
@@ -225,12 +226,15 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
   shared ??= new SharedDatabase(world, itemOfPayload);
   const database = shared;
   const faults = new Faults(world, without);
+  const hardships = new Hardships(world);
   const audit = new RowAudit(world, {
     ledger,
     retry: () => RETRY,
     holdsConflicts: (route) => route !== 'apart',
     processingBudget: settings.maxProcessingRows,
     leaseMs,
+    hardshipOf: (process) => hardships.lastOf(process),
+    databaseNow: () => database.now(),
     jumpedAt: () => database.jumpedAt,
     calmSince: () => faults.overSince,
     now: () => world.now,
@@ -242,6 +246,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     audit,
     ledger,
     faults,
+    hardships,
     outage: { until: 0 },
     settings,
     limits,

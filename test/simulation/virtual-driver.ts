@@ -9,6 +9,7 @@ import { classify } from '../../src/store/dialects/sqlite/errors.js';
 import { Contention, type Driver, DuplicateKey, StoreOutage } from '../../src/store/driver.js';
 import type { Call, Plan, Reply, Row } from '../../src/store/plan.js';
 import type { Faults } from './faults.js';
+import type { Hardships } from './hardships.js';
 import type { Seeded } from './seeded.js';
 import type { Session, SharedDatabase } from './shared-database.js';
 import type { Thread, World } from './world.js';
@@ -17,6 +18,7 @@ export interface VirtualDriverParts {
   readonly world: World;
   readonly database: SharedDatabase;
   readonly faults: Faults;
+  readonly hardships: Hardships;
   readonly random: Seeded;
   /** Who asks, and is answered. */
   readonly caller: Thread;
@@ -78,10 +80,12 @@ export class VirtualDriver implements Driver {
   }
 
   async #enter(session: Session): Promise<void> {
-    const { database, world, io } = this.#parts;
+    const { database, world, io, hardships, life } = this.#parts;
+    const served = hardships.waits(life.name);
     const granted = await database.acquire(session, LOCK_PATIENCE_MS);
     // Granted by whoever let go: it is noticed here when this process runs.
     await world.wait(0, io);
+    served();
     if (session.state === 'over') throw new StoreOutage('the connection was given up', 'none');
     if (!granted) throw new Contention('the database is locked');
   }
@@ -159,7 +163,10 @@ export class VirtualDriver implements Driver {
   async #latency(name: string, within = false): Promise<void> {
     const { world, io, random, statementMs, faults, life } = this.#parts;
     const slow = faults.strikes('slow_statement') ? random.between(0, SLOW_MS) : 0;
-    if (slow > 0) faults.lasts(slow);
+    if (slow > 0) {
+      faults.lasts(slow);
+      this.#parts.hardships.befall(life.name, slow);
+    }
     // Only one transaction is open at a time, so most statements may follow the one before at once.
     if (slow === 0 && within && !random.chance(STEP_SHARE)) return;
     await world.wait(statementMs * (0.5 + random.float()) + slow, io);
@@ -189,6 +196,7 @@ export class VirtualDriver implements Driver {
     const settled = work.then(
       (value) => () => value,
       (error) => () => {
+        this.#parts.hardships.befall(this.#parts.life.name);
         throw error;
       },
     );

@@ -175,6 +175,7 @@ export class FlowRunner {
     switch (step.does) {
       case 'block':
         world.pause(main, step.ms);
+        this.#scene.hardships.befall(this.#host.name, step.ms);
         return await world.wait(0, main);
       case 'hang':
         await aborted(ctx.signal);

@@ -136,12 +136,13 @@ export class Life {
   }
 
   #storeOf(caller: Thread): Store {
-    const { world, ledger, database, faults, outage, statementMs } = this.#scene;
+    const { world, ledger, audit, database, faults, hardships, outage, statementMs } = this.#scene;
     const random = this.#random;
     const driver = new VirtualDriver({
       world,
       database,
       faults,
+      hardships,
       random,
       caller,
       io: this.io,
@@ -156,6 +157,7 @@ export class Life {
       life: this.name,
       renewing: (workIds) => this.#renewing(workIds),
       lost: (leases) => this.#lost(leases),
+      isRenewed: (lease, since) => audit.isRenewed(lease, since),
     });
   }
 
@@ -264,6 +266,7 @@ export class Life {
   pause(forMs: number, whole: boolean): void {
     const { world } = this.#scene;
     world.trace.note(`${this.name} stands still for ${forMs} ms`);
+    this.#scene.hardships.befall(this.name, forMs);
     for (const thread of whole ? [this.main, this.keeper, this.io] : [this.main]) world.pause(thread, forMs);
   }
 

@@ -11,6 +11,8 @@ export interface StoreWatch {
   readonly life: string;
   /** Asked before each renewal; says why it must not be made. */
   readonly renewing: (workIds: readonly string[]) => string | null;
+  /** Whether a commit since then renewed it; `since`: of the world. */
+  readonly isRenewed: (lease: Lease, since: number) => boolean;
   /** The store said that these are gone. */
   readonly lost: (leases: readonly Lease[]) => void;
 }
@@ -60,7 +62,11 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
       const problem = watch.renewing(leases.map((lease) => lease.workId));
       if (problem !== null) world.violation('renewed_dead', life, problem);
       for (const lease of leases) ledger.renews(lease);
+      const askedAt = world.now;
       const result = await guarded('renew', real.renew(leases, leaseMs));
+      for (const lease of result.renewed)
+        if (!watch.isRenewed(lease, askedAt))
+          world.violation('stale_token', life, `was told that ${lease.workId}@${lease.epoch} is renewed`);
       const lost = new Set(result.lost);
       watch.lost(leases.filter((lease) => lost.has(lease.workId)));
       return result;

@@ -90,6 +90,7 @@ export type SimulatedViolationKind =
   | 'early_answer'
   | 'deadline'
   | 'acting_past_lease'
+  | 'needless_expiry'
   | 'renewed_dead'
   | 'two_scanners'
   | 'bug'
