@@ -54,7 +54,7 @@ export class Chaos {
     }
     if (kind === 'outage') {
       outage.until = world.now + this.#random.between(20, 3 * leaseMs);
-      hardships.befallAll(outage.until - world.now);
+      for (const { name } of this.#fleet.living) hardships.stands(name, outage.until - world.now);
       return true;
     }
     if (kind === 'lost_hint') return this.#loseHint();

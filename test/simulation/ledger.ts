@@ -35,6 +35,7 @@ export class Ledger {
   readonly decisions = new Map<string, HeldDecision>();
   readonly #runs = new Map<string, FlowRun>();
   readonly #outcomes = new Map<string, Set<Outcome['kind']>>();
+  readonly #reported = new Map<string, number>();
   readonly #renewals = new Set<string>();
   readonly #gone = new Set<string>();
 
@@ -103,8 +104,9 @@ export class Ledger {
   }
 
   /** A process asks for this outcome. */
-  meant({ workId, epoch, token }: Lease, outcome: Outcome['kind']): void {
+  meant({ workId, epoch, token }: Lease, outcome: Outcome['kind'], at = 0): void {
     const key = leaseKey(workId, epoch, token);
+    if (!this.#reported.has(key)) this.#reported.set(key, at);
     const outcomes = this.#outcomes.get(key) ?? new Set();
     this.#outcomes.set(key, outcomes.add(outcome));
   }
@@ -113,9 +115,9 @@ export class Ledger {
     return this.#outcomes.get(key)?.has(outcome) ?? false;
   }
 
-  /** Whether its process asked for any outcome. */
-  isReported(key: string): boolean {
-    return this.#outcomes.has(key);
+  /** When its process first asked for an outcome; of the world. */
+  reportedAt(key: string): number | undefined {
+    return this.#reported.get(key);
   }
 
   renews({ workId, epoch, token }: Lease): void {

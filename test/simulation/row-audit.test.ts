@@ -8,6 +8,9 @@ const held = (rows: Rows): void => {
   rows.fail('a', { state: 'held', readiness: 0, runAfter: 0 });
 };
 
+const expire = (rows: Rows): void =>
+  rows.end('a', 'pending', { failures: 1, errorCode: 'lease_expired', readiness: 2 }, LEASE_MS + 1);
+
 describe('rows', () => {
   test('that do what they should break no rule', () => {
     expect(
@@ -32,6 +35,20 @@ describe('rows', () => {
         rows.ledger.decisions.set('a', 'retry');
         rows.change('a', { state: 'pending', readiness: 2, failures: 0 });
         rows.claim('a');
+      }),
+    ).toEqual([]);
+  });
+
+  test.each<readonly [string, (rows: Rows) => void]>([
+    ['it stood still', (rows) => rows.hardships.stands('p', 600)],
+    ['a statement took long', (rows) => rows.hardships.statements.lasts('p', 600)],
+    ['it was killed', (rows) => rows.ledger.gone('p', 'killed')],
+  ])('may run out of a lease when %s', (_, excuse) => {
+    expect(
+      kindsOf((rows) => {
+        claimed(rows);
+        excuse(rows);
+        expire(rows);
       }),
     ).toEqual([]);
   });
@@ -197,6 +214,33 @@ describe('rows', () => {
         claimed(rows);
         rows.ran('a', null, 'completed');
         rows.end('a', 'pending', { failures: 1, errorCode: 'lease_expired', readiness: 2 }, LEASE_MS + 1);
+      },
+    ],
+    [
+      'a lease that runs out in the hands of who is well',
+      'needless_expiry',
+      (rows) => {
+        claimed(rows);
+        expire(rows);
+      },
+    ],
+    [
+      'a lease that runs out while its outcome is reported again and again',
+      'needless_expiry',
+      (rows) => {
+        claimed(rows);
+        rows.ran('a', 'finished', 'completed');
+        rows.hardships.statements.fails('p');
+        expire(rows);
+      },
+    ],
+    [
+      'a lease that nobody kept under its run',
+      'needless_expiry',
+      (rows) => {
+        claimed(rows);
+        rows.ran('a', 'threw', 'released').cause = 'the lease is lost or about to end';
+        rows.end('a', 'pending', { readiness: 2 }, 900);
       },
     ],
     [

@@ -1,5 +1,6 @@
 /** Rows without a database: commits made by hand, and what the rules say of them. */
 import type { Lease } from '../../src/core/work.js';
+import { Hardships } from './hardships.js';
 import type { FlowRun } from './ledger.js';
 import { Ledger } from './ledger.js';
 import { RowAudit } from './row-audit.js';
@@ -29,17 +30,15 @@ const NEW: ItemState = {
 export class Rows {
   readonly world = new World(1);
   readonly ledger = new Ledger();
-  /** By the database's clock, of the last change. */
-  at = 0;
-  hardshipAt = Number.NEGATIVE_INFINITY;
+  readonly hardships = new Hardships(this.world);
   readonly #audit = new RowAudit(this.world, {
     ledger: this.ledger,
     retry: () => ({ baseMs: 100, maxMs: 1_000 }),
     holdsConflicts: () => true,
     processingBudget: 2,
     leaseMs: LEASE_MS,
-    hardshipOf: () => this.hardshipAt,
-    databaseNow: () => this.at,
+    hardships: this.hardships,
+    databaseNow: () => 0,
     jumpedAt: () => Number.NEGATIVE_INFINITY,
     calmSince: () => Number.NEGATIVE_INFINITY,
     now: () => this.world.now,
@@ -100,6 +99,7 @@ export class Rows {
     const { epoch, attempt } = this.#states.get(name)!;
     const lease = {
       token: `t${epoch + 1}`,
+      holder: 'p',
       leaseUntil: at + LEASE_MS,
       epoch: epoch + 1,
       attempt: attempt + 1,

@@ -24,6 +24,8 @@ export interface Scene {
   readonly settings: SupervisorSettings;
   readonly limits: Limits;
   readonly statementMs: number;
+  /** Factor of how long flows take. */
+  readonly pace: number;
   /** Dead generations of a projection are held. */
   readonly parks: boolean;
 }

@@ -233,7 +233,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     holdsConflicts: (route) => route !== 'apart',
     processingBudget: settings.maxProcessingRows,
     leaseMs,
-    hardshipOf: (process) => hardships.lastOf(process),
+    hardships,
     databaseNow: () => database.now(),
     jumpedAt: () => database.jumpedAt,
     calmSince: () => faults.overSince,
@@ -250,10 +250,14 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     outage: { until: 0 },
     settings,
     limits,
+    pace: drawPace(world.random.stream('pace')),
     parks: world.random.stream('parks').chance(0.4),
     statementMs: random.chance(0.7) ? random.between(0.05, 0.5) : random.between(0.5, 8),
   };
 }
+
+/** In some worlds flows outlast their leases. */
+const drawPace = (random: Seeded): number => (random.chance(0.3) ? random.between(2, 10) : 1);
 
 function drawTraits(random: Seeded): readonly ProcessTraits[] {
   const count = random.int(1, 3);

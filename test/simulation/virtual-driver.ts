@@ -81,7 +81,7 @@ export class VirtualDriver implements Driver {
 
   async #enter(session: Session): Promise<void> {
     const { database, world, io, hardships, life } = this.#parts;
-    const served = hardships.waits(life.name);
+    const served = hardships.statements.waits(life.name);
     const granted = await database.acquire(session, LOCK_PATIENCE_MS);
     // Granted by whoever let go: it is noticed here when this process runs.
     await world.wait(0, io);
@@ -165,7 +165,7 @@ export class VirtualDriver implements Driver {
     const slow = faults.strikes('slow_statement') ? random.between(0, SLOW_MS) : 0;
     if (slow > 0) {
       faults.lasts(slow);
-      this.#parts.hardships.befall(life.name, slow);
+      this.#parts.hardships.statements.lasts(life.name, slow);
     }
     // Only one transaction is open at a time, so most statements may follow the one before at once.
     if (slow === 0 && within && !random.chance(STEP_SHARE)) return;
@@ -196,7 +196,7 @@ export class VirtualDriver implements Driver {
     const settled = work.then(
       (value) => () => value,
       (error) => () => {
-        this.#parts.hardships.befall(this.#parts.life.name);
+        this.#parts.hardships.statements.fails(this.#parts.life.name);
         throw error;
       },
     );

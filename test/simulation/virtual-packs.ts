@@ -175,7 +175,7 @@ export class FlowRunner {
     switch (step.does) {
       case 'block':
         world.pause(main, step.ms);
-        this.#scene.hardships.befall(this.#host.name, step.ms);
+        this.#scene.hardships.stands(this.#host.name, step.ms);
         return await world.wait(0, main);
       case 'hang':
         await aborted(ctx.signal);
@@ -184,7 +184,7 @@ export class FlowRunner {
         await aborted(ctx.signal, world.wait(step.ms, main));
         return;
       default:
-        if (step.ms > 0) await world.wait(step.ms, main);
+        if (step.ms > 0) await world.wait(step.ms * this.#scene.pace, main);
     }
     if (step.does === 'throw') throw new Error('the flow failed');
     if (step.does === 'skip') return ctx.skip('nothing to do');

@@ -155,8 +155,10 @@ export class Life {
       world,
       ledger,
       life: this.name,
+      hardships,
       renewing: (workIds) => this.#renewing(workIds),
       lost: (leases) => this.#lost(leases),
+      claiming: (token) => this.#claiming(token),
       isRenewed: (lease, since) => audit.isRenewed(lease, since),
     });
   }
@@ -266,7 +268,7 @@ export class Life {
   pause(forMs: number, whole: boolean): void {
     const { world } = this.#scene;
     world.trace.note(`${this.name} stands still for ${forMs} ms`);
-    this.#scene.hardships.befall(this.name, forMs);
+    this.#scene.hardships.stands(this.name, forMs);
     for (const thread of whole ? [this.main, this.keeper, this.io] : [this.main]) world.pause(thread, forMs);
   }
 
@@ -289,6 +291,8 @@ export class Life {
 
   async stop(timeoutMs: number): Promise<void> {
     this.#draining = true;
+    const { world, settings } = this.#scene;
+    const until = world.now + timeoutMs + 2 * settings.stopGraceMs;
     this.#installations?.close();
     // Who is killed while it stops never answers.
     await Promise.race([this.#supervisor?.stop({ timeoutMs }), this.#ended]);
@@ -297,7 +301,35 @@ export class Life {
       if (!signal.aborted)
         this.#scene.world.violation('deadline', item, `${this.name} stopped and did not tell its run`);
     }
+    this.#leaveNothing(until);
     this.#end('stopped');
+  }
+
+  /** A stop that had time left, or what had long ended by then, leaves no row in processing. */
+  #leaveNothing(until: number): void {
+    const { world, audit, ledger, hardships, database } = this.#scene;
+    for (const item of audit.mirror.items.values()) {
+      const { state, holder, epoch, token } = item.now;
+      if (state !== 'processing' || holder !== this.name || ledger.openClaims.has(token ?? '')) continue;
+      const run = ledger.run(item.item, epoch);
+      const since = run === undefined || run.how === null ? item.claimedAt : run.endedAt;
+      if (
+        run?.abandoned ||
+        database.jumpedAt > item.leasedAt ||
+        hardships.statements.lastOf(this.name) > since
+      )
+        continue;
+      const isLate = world.now > until - SLACK_MS;
+      if (isLate && (run?.how === null || world.now - since < REPORT_MS)) continue;
+      const did = run === undefined ? 'never ran' : (run.how ?? 'runs');
+      world.violation('left_behind', item.item, `${this.name} stopped before ${until}, and it ${did}`);
+    }
+  }
+
+  /** Nothing new is taken once it stops; a claim whose answer is not known may be asked again. */
+  #claiming(token: string): void {
+    if (this.#draining && !this.#scene.ledger.openClaims.has(token))
+      this.#scene.world.violation('left_behind', this.name, 'claims while it stops');
   }
 
   /** Nothing of it acts any more. */
@@ -320,6 +352,9 @@ export class Life {
 
 /** An outcome is offered for as long as a lease could be believed, and longer. */
 const GIVE_UP_LEASES = 2;
+
+/** From the end of a call to a durable outcome, when nothing is in its way. */
+const REPORT_MS = 300;
 
 /** Messages, statements and timers on the way. */
 const KEEPER_SLACK_MS = 1_500;

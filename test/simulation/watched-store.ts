@@ -2,6 +2,7 @@
 import { isLaneheadError } from '../../src/core/errors.js';
 import type { Lease } from '../../src/core/work.js';
 import { Contention, type Store, StoreOutage } from '../../src/store/store.js';
+import type { Hardships } from './hardships.js';
 import type { Ledger } from './ledger.js';
 import type { World } from './world.js';
 
@@ -9,6 +10,9 @@ export interface StoreWatch {
   readonly world: World;
   readonly ledger: Ledger;
   readonly life: string;
+  readonly hardships: Hardships;
+  /** Told before each claim. */
+  readonly claiming: (token: string) => void;
   /** Asked before each renewal; says why it must not be made. */
   readonly renewing: (workIds: readonly string[]) => string | null;
   /** Whether a commit since then renewed it; `since`: of the world. */
@@ -43,11 +47,24 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
     }
   };
 
+  const renewing = async <T>(work: Promise<T>): Promise<T> => {
+    const answered = watch.hardships.renewals.waits(life);
+    try {
+      return await work;
+    } catch (error) {
+      watch.hardships.renewals.fails(life);
+      throw error;
+    } finally {
+      answered();
+    }
+  };
+
   return {
     ...real,
     materialize: (request) => guarded('materialize', real.materialize(request)),
     peek: (scope) => scanning(scope.packId, () => guarded('peek', real.peek(scope))),
     claim: async (request) => {
+      watch.claiming(request.token);
       ledger.openClaims.add(request.token);
       const result = await scanning(request.packId, () => guarded('claim', real.claim(request)));
       ledger.openClaims.delete(request.token);
@@ -55,7 +72,7 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
     },
     loadEvents: (eventIds) => guarded('loadEvents', real.loadEvents(eventIds)),
     finalize: (batch) => {
-      for (const { lease, outcome } of batch) ledger.meant(lease, outcome.kind);
+      for (const { lease, outcome } of batch) ledger.meant(lease, outcome.kind, world.now);
       return guarded('finalize', real.finalize(batch));
     },
     renew: async (leases, leaseMs) => {
@@ -63,7 +80,7 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
       if (problem !== null) world.violation('renewed_dead', life, problem);
       for (const lease of leases) ledger.renews(lease);
       const askedAt = world.now;
-      const result = await guarded('renew', real.renew(leases, leaseMs));
+      const result = await renewing(guarded('renew', real.renew(leases, leaseMs)));
       for (const lease of result.renewed)
         if (!watch.isRenewed(lease, askedAt))
           world.violation('stale_token', life, `was told that ${lease.workId}@${lease.epoch} is renewed`);

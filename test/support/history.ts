@@ -91,6 +91,7 @@ export type SimulatedViolationKind =
   | 'deadline'
   | 'acting_past_lease'
   | 'needless_expiry'
+  | 'left_behind'
   | 'renewed_dead'
   | 'two_scanners'
   | 'bug'
