@@ -1,4 +1,5 @@
 import type { Scene } from './scene.js';
+import { routeVersionOf } from './virtual-packs.js';
 import { Life, type ProcessTraits } from './virtual-process.js';
 
 const RESTART_MS = [20, 1_500] as const;
@@ -58,10 +59,12 @@ export class Fleet {
     for (const member of this.#members) if (member.life === life) member.version = version;
   }
 
-  /** From now on everybody starts with the newest version. */
+  /** From now on everybody starts with the newest version. Who knows its routes goes on, and follows its incarnation. */
   settle(): void {
     for (const member of this.#members) member.version = this.#newest;
-    for (const life of this.living) if (life.version < this.#newest) life.crash();
+    for (const life of this.living) {
+      if (routeVersionOf(life.version) < routeVersionOf(this.#newest)) life.crash();
+    }
   }
 
   /** Nobody starts again; resolves when all have ended. */

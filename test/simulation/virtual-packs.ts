@@ -61,11 +61,14 @@ export const itemOfPayload = (payload: Uint8Array): string =>
 
 const bases = new Map<string, Pack>();
 
-/** Version `n` of the pack; its routes are of version `n` too. `parks`: dead generations are held. */
+/** Two versions of the pack after each other have the same routes. */
+export const routeVersionOf = (version: number): number => Math.ceil(version / 2);
+
+/** Version `n` of the pack. `parks`: dead generations are held. */
 function basePack(n: number, parks: boolean): Pack {
   const key = `${n}/${parks}`;
   const common = {
-    version: n,
+    version: routeVersionOf(n),
     verify: trusting,
     materialize,
     retry: { attempts: BUDGET, ...RETRY },
@@ -131,7 +134,7 @@ export class FlowRunner {
     const step = plan[Math.min(ctx.epoch, plan.length) - 1]!;
     const { name, main } = this.#host;
     const { routeVersion } = this.#scene.audit.mirror.items.get(ctx.workId)!;
-    if (routeVersion > version)
+    if (routeVersion > routeVersionOf(version))
       this.#world.violation('wrong_outcome', item, `of version ${routeVersion}, run by version ${version}`);
     const counts = this.#underLease(item, ctx);
     const run = this.#ledger.started({ item, epoch: ctx.epoch, process: name }, ctx.signal, main, counts);

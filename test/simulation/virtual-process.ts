@@ -50,7 +50,8 @@ export class Life {
   readonly main: Thread;
   readonly keeper: Thread;
   readonly io: Thread;
-  readonly version: number;
+  /** Of the pack it runs. */
+  version: number;
   readonly #scene: Scene;
   readonly #traits: ProcessTraits;
   readonly #random: Seeded;
@@ -120,6 +121,9 @@ export class Life {
       this.#listen(this.#supervisor);
       this.#supervisor.start();
     }
+    installations.follow((_, installed) => {
+      void this.#supervisor?.replace(this.#flows.pack(this.version), installed);
+    });
     if (this.#traits.role !== 'worker') this.#admission = this.#openAdmission(store, installations);
   }
 
@@ -283,6 +287,7 @@ export class Life {
     const installation = { namespace: NAMESPACE, pack: pack.name, version: pack.version };
     try {
       const [installed] = await this.#store.installPacks([installation]);
+      this.version = version;
       await this.#supervisor.replace(pack, installed!);
     } catch {
       // The operator is told; the old one goes on.
