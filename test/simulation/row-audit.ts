@@ -14,8 +14,6 @@ export type Breach = readonly [kind: ViolationKind, why: string];
 
 const FREE = new Set(['event/pending', 'event/failed']);
 const FENCED = 'work_item/skipped';
-/** Its clock has whole milliseconds. */
-const DATABASE_STEP_MS = 1;
 const EXPIRED = 'lease_expired';
 
 export class RowAudit {
@@ -89,7 +87,10 @@ export class RowAudit {
     for (const breach of rowBreaches(this.#context, { item, from, to, at })) this.#breach(item.item, breach);
     this.mirror.change(item, to);
     this.#touched.add(item);
-    if (to.state === 'processing') item.leasedAt = this.#world.now - (this.#context.databaseNow() - at);
+    if (to.state === 'processing') {
+      item.leasedAt = this.#world.now - (this.#context.databaseNow() - at);
+      item.leaseCommittedAt = this.#world.now;
+    }
     if (from.state === to.state && from.epoch === to.epoch) return;
     if (to.state === 'processing') item.claimedAt = this.#world.now;
     const failure = to.failures > from.failures ? to.errorCode : null;
@@ -116,10 +117,10 @@ export class RowAudit {
 
   /** OWN-5: whether a commit since then began this very lease anew. */
   isRenewed({ workId, token, epoch }: Lease, since: number): boolean {
-    const { now, leasedAt, claimedAt } = this.mirror.items.get(workId)!;
+    const { now, leaseCommittedAt, claimedAt } = this.mirror.items.get(workId)!;
     // Somebody may have taken it over between that commit and its answer.
     if (now.epoch !== epoch) return claimedAt >= since;
-    return now.token === token && leasedAt >= since - DATABASE_STEP_MS;
+    return now.token === token && leaseCommittedAt >= since;
   }
 
   /** At the end of a transaction that touched it. */

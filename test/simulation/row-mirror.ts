@@ -9,6 +9,8 @@ export interface MirrorItem extends ItemIdentity {
   claimedAt: number;
   /** When its lease last began anew, by a claim or a renewal; of the world. */
   leasedAt: number;
+  /** When that was committed. */
+  leaseCommittedAt: number;
   now: ItemState;
 }
 
@@ -38,7 +40,15 @@ export class RowMirror {
       (key) => key !== null,
     );
     const name = this.events.get(identity.eventId)?.item ?? identity.eventId;
-    const item: MirrorItem = { ...identity, item: name, lanes, claimedAt: 0, leasedAt: 0, now: state };
+    const item: MirrorItem = {
+      ...identity,
+      item: name,
+      lanes,
+      claimedAt: 0,
+      leasedAt: 0,
+      leaseCommittedAt: 0,
+      now: state,
+    };
     this.items.set(item.workId, item);
     this.names.add(name);
     for (const lane of lanes) append(this.#lanes, lane, item);

@@ -232,7 +232,7 @@ function* backoffBreaches(
 ): Generator<Breach> {
   if (to.state !== 'pending') return;
   const delayMs = to.runAfter - at;
-  if (run?.how === 'retry') {
+  if (run?.how === 'retry' && !run.abandoned) {
     if (delayMs !== run.retryMs) yield ['backoff', `asked for ${run.retryMs} ms, due in ${delayMs}`];
     return;
   }
