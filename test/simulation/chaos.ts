@@ -71,12 +71,12 @@ export class Chaos {
         life.crash();
         return true;
       case 'pause':
-        life.pause(this.#random.between(0.2, 4) * leaseMs, true);
+        this.#standStill(life, this.#random.between(0.2, 4) * leaseMs, true);
         // The server may notice, or the others wait for its lock until it goes on.
         if (this.#random.chance(0.6)) database.giveUp(life);
         return true;
       case 'blocked_loop':
-        life.pause(this.#random.between(0.2, 3) * leaseMs, false);
+        this.#standStill(life, this.#random.between(0.2, 3) * leaseMs, false);
         return true;
       case 'wall_jump':
         life.jumpWall(Math.round(this.#random.between(-3_600_000, 3_600_000)));
@@ -87,6 +87,11 @@ export class Chaos {
       default:
         return this.#upgrade(life);
     }
+  }
+
+  #standStill(life: Life, forMs: number, whole: boolean): void {
+    life.pause(forMs, whole);
+    this.#faults.lasts(forMs);
   }
 
   /** A rolling deploy: one process takes a newer version, at once or when it starts again. */

@@ -235,15 +235,6 @@ describe('rows', () => {
       },
     ],
     [
-      'a lease that nobody kept under its run',
-      'needless_expiry',
-      (rows) => {
-        claimed(rows);
-        rows.ran('a', 'threw', 'released').cause = 'the lease is lost or about to end';
-        rows.end('a', 'pending', { readiness: 2 }, 900);
-      },
-    ],
-    [
       'a terminal row that moves',
       'illegal_transition',
       (rows) => {

@@ -90,6 +90,8 @@ export class RowAudit {
     if (to.state === 'processing') {
       item.leasedAt = this.#world.now - (this.#context.databaseNow() - at);
       item.leaseCommittedAt = this.#world.now;
+      // Adopted by whoever claimed it and was not answered: its time begins now.
+      if (this.#context.ledger.openClaims.has(to.token ?? '')) item.claimedAt = this.#world.now;
     }
     if (from.state === to.state && from.epoch === to.epoch) return;
     if (to.state === 'processing') item.claimedAt = this.#world.now;

@@ -20,6 +20,7 @@ export interface RuleContext {
   readonly holdsConflicts: (route: string) => boolean;
   readonly processingBudget: number;
   readonly leaseMs: number;
+  readonly abandonMs: number;
   readonly hardships: Hardships;
   readonly databaseNow: () => number;
   /** When the database's clock last jumped. */
@@ -132,7 +133,6 @@ function* endBreaches(context: RuleContext, change: Change): Generator<Breach> {
   const run = ledger.run(item.item, from.epoch);
   if (!OUTCOMES[kind](run, ledger.readTrouble.has(item.item)))
     yield ['wrong_outcome', `${kind}, and its run ${describe(run)}`];
-  if (kind === 'released' && run?.cause === LEASE_OVER) yield* givenUpBreaches(context, change, run);
   if (kind === 'dead' && (to.state === 'held') !== (item.onDead === 'hold'))
     yield ['wrong_outcome', `${to.state} by its flow's word, on dead ${item.onDead}`];
   if (kind === 'failed') {
@@ -158,7 +158,7 @@ function* lateBreaches(context: RuleContext, item: MirrorItem, run: FlowRun | un
  * gone, or one that claimed and was never answered, has one.
  */
 function* needlessBreaches(context: RuleContext, { item, from }: Change): Generator<Breach> {
-  const { ledger, leaseMs, now, jumpedAt, hardships } = context;
+  const { ledger, leaseMs, abandonMs, now, jumpedAt, hardships } = context;
   const process = from.holder ?? '';
   if (ledger.isGone(process) || ledger.openClaims.has(from.token ?? '')) return;
   const run = ledger.run(item.item, from.epoch);
@@ -169,19 +169,10 @@ function* needlessBreaches(context: RuleContext, { item, from }: Change): Genera
   const renews = reportedAt !== undefined && run !== undefined;
   const excusedAt = renews ? renewals.lastOf(process) : statements.lastOf(process);
   if (excusedAt >= item.leasedAt + leaseMs / 2 || jumpedAt() > item.leasedAt) return;
-  if (reportedAt !== undefined && now() - reportedAt > leaseMs) return;
+  // However often a report fails, it is given up, and renewing ends.
+  if (now() - item.claimedAt > 2 * abandonMs || now() - (reportedAt ?? now()) > leaseMs) return;
   const did = run === undefined ? 'never ran it' : `${run.how ?? 'runs it'}`;
   yield ['needless_expiry', `${process} lives, ${did}, and let its lease run out at ${now()}`];
-}
-
-/** A flow that was told to stop because its lease was about to end: somebody kept it from being renewed. */
-function* givenUpBreaches(context: RuleContext, { item }: Change, run: FlowRun): Generator<Breach> {
-  const { leaseMs, jumpedAt, hardships } = context;
-  // A renewal whose answer came late counts from when it was sent.
-  if (hardships.renewals.lastWaitOf(run.process) >= run.endedAt - leaseMs || jumpedAt() > item.leasedAt)
-    return;
-  if (hardships.renewals.lastOf(run.process) >= item.leasedAt + leaseMs / 2) return;
-  yield ['needless_expiry', `${run.process} lives, and did not keep the lease under its run`];
 }
 
 type OutcomeKind = 'completed' | 'skipped' | 'dead' | 'failed' | 'released';
@@ -194,7 +185,6 @@ function outcomeOf({ from, to }: Change): OutcomeKind {
 }
 
 const DEADLINE = 'the flow deadline passed';
-const LEASE_OVER = 'the lease is lost or about to end';
 
 /** What a run must have done for its item to end so. A verdict or a return stands, whatever came before it. */
 const OUTCOMES: Readonly<Record<OutcomeKind, (run: FlowRun | undefined, readTrouble: boolean) => boolean>> = {

@@ -37,6 +37,7 @@ export class Rows {
     holdsConflicts: () => true,
     processingBudget: 2,
     leaseMs: LEASE_MS,
+    abandonMs: LEASE_MS,
     hardships: this.hardships,
     databaseNow: () => 0,
     jumpedAt: () => Number.NEGATIVE_INFINITY,

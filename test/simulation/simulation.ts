@@ -233,6 +233,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     holdsConflicts: (route) => route !== 'apart',
     processingBudget: settings.maxProcessingRows,
     leaseMs,
+    abandonMs: limits.abandonMs,
     hardships,
     databaseNow: () => database.now(),
     jumpedAt: () => database.jumpedAt,
@@ -257,7 +258,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
 }
 
 /** In some worlds flows outlast their leases. */
-const drawPace = (random: Seeded): number => (random.chance(0.3) ? random.between(2, 10) : 1);
+const drawPace = (random: Seeded): number => (random.chance(0.4) ? random.between(3, 15) : 1);
 
 function drawTraits(random: Seeded): readonly ProcessTraits[] {
   const count = random.int(1, 3);

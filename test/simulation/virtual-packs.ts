@@ -140,6 +140,7 @@ export class FlowRunner {
     const run = this.#ledger.started({ item, epoch: ctx.epoch, process: name }, ctx.signal, main, counts);
     this.#world.trace.note(`${this.#host.name} runs ${item}@${ctx.epoch} ${step.does} ${step.ms}`);
     this.#watch(run, ctx.signal);
+    ctx.signal.addEventListener('abort', () => this.#aborted(run, ctx), { once: true });
     try {
       await this.#perform(step, run, ctx);
       this.#end(run, 'finished', ctx);
@@ -202,6 +203,27 @@ export class FlowRunner {
     }
   }
 
+  /** Whoever is well keeps the lease under its run: something was in the way of a renewal, or of the claim itself. */
+  #aborted(run: FlowRun, { workId, epoch, signal }: FlowContext<unknown>): void {
+    const { audit, database, hardships, settings } = this.#scene;
+    const item = audit.mirror.items.get(workId)!;
+    const { now, leasedAt } = item;
+    if ((signal.reason as Error).message !== LEASE_OVER || now.epoch !== epoch || now.state !== 'processing')
+      return;
+    const { renewals } = hardships;
+    const claimSentAt = this.#ledger.claimSentAt.get(now.token ?? '') ?? 0;
+    const since = this.#world.now - settings.leaseMs;
+    // A renewal whose answer came late counts from when it was sent, and so does a claim.
+    if (database.jumpedAt > leasedAt || renewals.lastWaitOf(run.process) >= since) return;
+    if (renewals.lastOf(run.process) >= leasedAt + settings.leaseMs / 2) return;
+    if (item.leaseCommittedAt === item.claimedAt && item.leaseCommittedAt - claimSentAt > CLAIM_MS) return;
+    this.#world.violation(
+      'needless_expiry',
+      run.item,
+      `${run.process} lives, and did not keep the lease under its run`,
+    );
+  }
+
   /** EXE-5: a call hears of its deadline, and one that does not listen is given up; unless its thread stood still. */
   #watch(run: FlowRun, signal: AbortSignal): void {
     const { main } = this.#host;
@@ -218,6 +240,10 @@ export class FlowRunner {
     look(limits.abandonMs, () => false, 'was not given up');
   }
 }
+
+/** A claim that took no longer leaves time for two renewals. */
+const CLAIM_MS = 30;
+const LEASE_OVER = 'the lease is lost or about to end';
 
 const NEVER = new Promise<never>(() => undefined);
 
