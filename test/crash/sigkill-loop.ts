@@ -11,8 +11,6 @@ const SOURCES = 48;
 /** One kill of so many comes while the process starts. */
 const START_KILL_EVERY = 10;
 const MOST_ANSWERS = 40;
-/** Admission outruns flows that sleep; what is left at the end has to be drained too. */
-const MOST_OPEN = 500;
 
 const KILLS = Number(process.env.LANEHEAD_CRASH_KILLS ?? 50);
 const TIMEOUT_MS = 240_000 + 10_000 * KILLS;
@@ -42,10 +40,7 @@ export async function sigkillLoop(
   database: CrashDatabase,
   options: ScenarioOptions,
 ): Promise<ScenarioReport> {
-  const load: CrashLoad = new CrashLoad(database, options, {
-    sources: SOURCES,
-    mayGoOn: () => load.senders.counts.accepted * 2 - load.bench.ledger.finished() < MOST_OPEN,
-  });
+  const load = new CrashLoad(database, options, { sources: SOURCES });
   const loop = new KillLoop(load);
   try {
     for (const kill of load.rounds()) {

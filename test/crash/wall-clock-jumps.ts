@@ -26,7 +26,7 @@ export async function wallClockJumps(
     sources: SOURCES,
     behaviour,
     // So that what waits for a turn is done soon, and what is left waits for the clock.
-    mayGoOn: () => load.senders.counts.accepted * 2 - load.bench.ledger.finished() < MOST_OPEN,
+    mostOpen: MOST_OPEN,
   });
   const clock = new WallClock(load.bench.signal('clock'));
   try {

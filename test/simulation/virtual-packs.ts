@@ -213,10 +213,12 @@ export class FlowRunner {
     const { renewals } = hardships;
     const claimSentAt = this.#ledger.claimSentAt.get(now.token ?? '') ?? 0;
     const since = this.#world.now - settings.leaseMs;
+    // Until it hears of a renewal, its lease is that of the claim.
+    const ofClaim = claimSentAt >= since - SLACK_MS;
     // A renewal whose answer came late counts from when it was sent, and so does a claim.
     if (database.jumpedAt > leasedAt || renewals.lastWaitOf(run.process) >= since) return;
     if (renewals.lastOf(run.process) >= leasedAt + settings.leaseMs / 2) return;
-    if (item.leaseCommittedAt === item.claimedAt && item.leaseCommittedAt - claimSentAt > CLAIM_MS) return;
+    if (ofClaim && item.claimedAt - claimSentAt > CLAIM_MS) return;
     this.#world.violation(
       'needless_expiry',
       run.item,

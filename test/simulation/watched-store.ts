@@ -85,8 +85,10 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
       for (const lease of result.renewed)
         if (!watch.isRenewed(lease, askedAt))
           world.violation('stale_token', life, `was told that ${lease.workId}@${lease.epoch} is renewed`);
+      // A process may ask for one item twice, under its lease of before and under the new one.
+      const epochs = new Map(result.renewed.map((lease) => [lease.workId, lease.epoch]));
       const lost = new Set(result.lost);
-      watch.lost(leases.filter((lease) => lost.has(lease.workId)));
+      watch.lost(leases.filter(({ workId, epoch }) => lost.has(workId) && epochs.get(workId) !== epoch));
       return result;
     },
     repairReadiness: (packId, cursor) => guarded('repairReadiness', real.repairReadiness(packId, cursor)),

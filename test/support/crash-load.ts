@@ -5,7 +5,7 @@
 import { CrashBench, eventually, SECRET } from './crash-bench.js';
 import { type CrashDatabase, halfStored, itemRows } from './crash-database.js';
 import type { Behaviour, ServerProcess } from './crash-process.js';
-import { type SenderCounts, type SenderOptions, Senders } from './crash-senders.js';
+import { MEAN_EVENTS, type SenderCounts, type SenderOptions, Senders } from './crash-senders.js';
 import type { Violation } from './history.js';
 import { checkHistory } from './history-checker.js';
 import { seededRandom } from './interleavings.js';
@@ -15,6 +15,12 @@ export interface ScenarioOptions {
   readonly seed: number;
   /** Goes on for so long, however many rounds that makes. */
   readonly minutes?: number;
+}
+
+export interface LoadOptions extends Partial<SenderOptions> {
+  readonly sources: number;
+  /** With so many events accepted and not finished, about, new deliveries wait. */
+  readonly mostOpen?: number;
 }
 
 export interface ScenarioReport {
@@ -40,6 +46,8 @@ export interface ScenarioReport {
 /** A life with this much going on has admissions in flight and leases held. */
 const LEAST_BUSY = 3;
 const RECOVERED_ANSWERS = 3;
+/** Admission outruns flows that sleep; what is left at the end has to be drained too. */
+const MOST_OPEN = 500;
 /** Most flows are short; the long ones make sure that a fault finds some in the middle. */
 const FLOW_MS = { short: 10, long: 250, longShare: 0.25 };
 
@@ -61,12 +69,18 @@ export class CrashLoad {
   constructor(
     database: CrashDatabase,
     options: ScenarioOptions,
-    load: Pick<SenderOptions, 'sources'> & Partial<SenderOptions>,
+    { mostOpen = MOST_OPEN, ...load }: LoadOptions,
   ) {
     this.bench = new CrashBench(database);
     this.random = seededRandom(options.seed);
     this.#options = options;
-    this.senders = new Senders({ secret: SECRET, random: this.random, behaviour: someLong, ...load });
+    this.senders = new Senders({
+      secret: SECRET,
+      random: this.random,
+      behaviour: someLong,
+      mayGoOn: () => this.senders.counts.accepted * MEAN_EVENTS - this.bench.ledger.finished() < mostOpen,
+      ...load,
+    });
   }
 
   *rounds(): Generator<number> {

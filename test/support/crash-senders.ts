@@ -30,6 +30,8 @@ interface Answer {
 /** Share of deliveries that are sent again although they were answered. */
 const REPEATED = 0.1;
 const MAX_EVENTS = 3;
+/** Of a delivery. */
+export const MEAN_EVENTS = (1 + MAX_EVENTS) / 2;
 const REST_MS = 20;
 
 class Delivery {
