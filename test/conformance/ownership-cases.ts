@@ -93,6 +93,24 @@ export function ownershipCases(engine: Engine): void {
       expect(await at.finish(items)).toMatchObject([{ lost: false, state: 'completed' }]);
     });
 
+    it('[OWN-5] a repeated claim that takes longer than a lease does not take over what it has just taken', async () => {
+      await at.admit({ events: [{ source: 'a' }] }, { events: [{ source: 'b' }] });
+      const request = claimRequest(at.pack, { maxClaims: 1 });
+      await at.store.claim(request);
+      // A lease that is over before the statement after its renewal.
+      const { items, expired } = await at.store.claim({
+        ...request,
+        repeat: true,
+        leaseMs: -1_000,
+        maxClaims: 5,
+      });
+      expect(expired).toBe(0);
+      expect(items.map(({ lease, failures }) => [lease.epoch, failures])).toEqual([
+        [1, 0],
+        [1, 0],
+      ]);
+    });
+
     it('[EVO-6] [EVO-9] later retries accept the frozen pair and change no executor field and no payload', async () => {
       await at.admit({}, { events: [{ source: 'b' }] });
       const before = await payloads();

@@ -65,6 +65,8 @@ export class CrashLoad {
   readonly #slowest: Record<string, number> = {};
   readonly #startedAt = performance.now();
   #rounds = 0;
+  /** Where nothing can finish, deliveries do not wait for it. */
+  #refusing = false;
 
   constructor(
     database: CrashDatabase,
@@ -78,7 +80,7 @@ export class CrashLoad {
       secret: SECRET,
       random: this.random,
       behaviour: someLong,
-      mayGoOn: () => this.senders.counts.accepted * MEAN_EVENTS - this.bench.ledger.finished() < mostOpen,
+      mayGoOn: () => this.#refusing || this.#open() < mostOpen,
       ...load,
     });
   }
@@ -116,7 +118,9 @@ export class CrashLoad {
   async refused(answers: number): Promise<number> {
     const { counts } = this.senders;
     const { accepted, refused } = counts;
+    this.#refusing = true;
     await this.until(() => counts.refused >= refused + answers, `${answers} requests are refused`);
+    this.#refusing = false;
     return counts.accepted - accepted;
   }
 
@@ -159,6 +163,11 @@ export class CrashLoad {
       violations: checkHistory(history),
       seconds: Math.round((performance.now() - this.#startedAt) / 1_000),
     };
+  }
+
+  /** Events accepted and not finished, about. */
+  #open(): number {
+    return this.senders.counts.accepted * MEAN_EVENTS - this.bench.ledger.finished();
   }
 
   /** The database with it. */

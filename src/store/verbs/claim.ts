@@ -93,7 +93,7 @@ function* adoptClaimed(claiming: Claiming): Plan<void> {
   const { packId, token, leaseMs } = claiming.request;
   for (const workType of claiming.workTypes) {
     const rows = yield* read<sql.ItemRow>(sql.adoptableRows, [packId, workType, token]);
-    // The caller counts the lease from this request on; and what ran out meanwhile must not be taken for stale below.
+    // The caller counts the lease from this request on.
     const held = rows.map((row) => [row.WorkId, token, row.OwnershipEpoch] as const);
     yield* writeList(sql.renewLeases, held, (padded) => [leaseMs, ...padded]);
     for (const row of rows) take(claiming, { ...row, LeaseUntil: row.Now + leaseMs }, false);
@@ -327,6 +327,8 @@ function* reclaim(claiming: Claiming): Plan<void> {
   for (const candidate of chosen) {
     const row = rows.get(candidate.WorkId);
     if (row === undefined || row.State !== 'processing' || row.LeaseUntil! >= row.Now) continue;
+    // Adopted above, in a transaction that takes longer than a lease: its holder is the caller.
+    if (row.LeaseToken === request.token) continue;
     const state = yield* failWorkItem(row, LEASE_EXPIRED, 0);
     (state === 'dead' ? ended : stopped).push(row);
     if (state === 'pending') again.push(candidate);
