@@ -124,7 +124,7 @@ export class Ledger {
     this.#renewals.add(leaseKey(workId, epoch, token));
   }
 
-  /** When a claim under this token was first asked for; of the world. */
+  /** When a claim under this token was last asked for; of the world. */
   readonly claimSentAt = new Map<string, number>();
   /** A claim under this token is on its way, or was never answered: its repeat may adopt what it claimed. */
   readonly openClaims = new Set<string>();

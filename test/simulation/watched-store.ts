@@ -65,7 +65,7 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
     peek: (scope) => scanning(scope.packId, () => guarded('peek', real.peek(scope))),
     claim: async (request) => {
       watch.claiming(request.token);
-      if (!ledger.openClaims.has(request.token)) ledger.claimSentAt.set(request.token, world.now);
+      ledger.claimSentAt.set(request.token, world.now);
       ledger.openClaims.add(request.token);
       const result = await scanning(request.packId, () => guarded('claim', real.claim(request)));
       ledger.openClaims.delete(request.token);
