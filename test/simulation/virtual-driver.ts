@@ -12,7 +12,7 @@ import type { Faults } from './faults.js';
 import type { Hardships } from './hardships.js';
 import type { Seeded } from './seeded.js';
 import type { Session, SharedDatabase } from './shared-database.js';
-import type { Thread, World } from './world.js';
+import { never, type Thread, type World } from './world.js';
 
 export interface VirtualDriverParts {
   readonly world: World;
@@ -35,7 +35,6 @@ const LOCK_PATIENCE_MS = 3_000;
 const SLOW_MS = 800;
 /** Of the statements within a transaction, those before which time passes. */
 const STEP_SHARE = 0.25;
-const NEVER = new Promise<never>(() => undefined);
 
 export class VirtualDriver implements Driver {
   readonly dialect = sqliteDialect;
@@ -187,7 +186,7 @@ export class VirtualDriver implements Driver {
 
   #die(): Promise<never> {
     this.#parts.life.crash();
-    return NEVER;
+    return never();
   }
 
   /** The answer reaches whoever asked when that thread runs again. */

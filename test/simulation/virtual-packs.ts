@@ -13,7 +13,7 @@ import type { DraftedEvent, Step } from './deliveries.js';
 import type { FlowRun, Ledger } from './ledger.js';
 import type { Scene } from './scene.js';
 import { EPOCH_MS } from './virtual-clock.js';
-import type { Thread, World } from './world.js';
+import { never, type Thread, type World } from './world.js';
 
 export const PACK = 'simulated';
 export const RETRY = { baseMs: 40, maxMs: 600 };
@@ -129,7 +129,7 @@ export class FlowRunner {
   };
 
   readonly #flow = async (event: FlowEvent, ctx: FlowContext<unknown>, version: number): Promise<void> => {
-    if (this.#host.gone) return await NEVER;
+    if (this.#host.gone) return await never();
     const { item, plan } = event.json() as DraftedEvent;
     const step = plan[Math.min(ctx.epoch, plan.length) - 1]!;
     const { name, main } = this.#host;
@@ -195,7 +195,7 @@ export class FlowRunner {
     if (step.does === 'dead') return ctx.dead('there is no hope');
     if (step.does === 'kill') {
       this.#host.crash();
-      await NEVER;
+      await never();
     }
     if (step.does === 'retry') {
       run.retryMs = step.afterMs;
@@ -246,8 +246,6 @@ export class FlowRunner {
 /** A claim that took no longer leaves time for two renewals. */
 const CLAIM_MS = 30;
 const LEASE_OVER = 'the lease is lost or about to end';
-
-const NEVER = new Promise<never>(() => undefined);
 
 /** What a timer may be late, and a turn more. */
 export const SLACK_MS = 60;

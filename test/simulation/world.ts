@@ -10,6 +10,9 @@ import { EventQueue } from './event-queue.js';
 import { Seeded } from './seeded.js';
 import { Trace } from './trace.js';
 
+/** For whoever is gone. A new one each time: what waits for it must not keep its world alive. */
+export const never = (): Promise<never> => new Promise(() => undefined);
+
 /** Something that acts by itself: a thread of a process. */
 export class Thread {
   readonly name: string;
