@@ -67,8 +67,13 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
       watch.claiming(request.token);
       ledger.claimSentAt.set(request.token, world.now);
       ledger.openClaims.add(request.token);
+      const askedAt = world.now;
       const result = await scanning(request.packId, () => guarded('claim', real.claim(request)));
       ledger.openClaims.delete(request.token);
+      // What an earlier try had taken is taken anew: its caller counts the lease from this one.
+      for (const { lease } of result.items)
+        if (!watch.isRenewed(lease, askedAt))
+          world.violation('stale_token', life, `was told that ${lease.workId}@${lease.epoch} is leased anew`);
       return result;
     },
     loadEvents: (eventIds) => guarded('loadEvents', real.loadEvents(eventIds)),
