@@ -1,5 +1,4 @@
 import type { Scene } from './scene.js';
-import { routeVersionOf } from './virtual-packs.js';
 import { Life, type ProcessTraits } from './virtual-process.js';
 
 const RESTART_MS = [20, 1_500] as const;
@@ -62,6 +61,7 @@ export class Fleet {
   /** From now on everybody starts with the newest version. Who knows its routes goes on, and follows its incarnation. */
   settle(): void {
     for (const member of this.#members) member.version = this.#newest;
+    const { routeVersionOf } = this.#scene;
     for (const life of this.living) {
       if (routeVersionOf(life.version) < routeVersionOf(this.#newest)) life.crash();
     }

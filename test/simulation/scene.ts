@@ -26,6 +26,8 @@ export interface Scene {
   readonly statementMs: number;
   /** Factor of how long flows take. */
   readonly pace: number;
+  /** Of the routes of a version of the pack; two versions after each other may share it. */
+  readonly routeVersionOf: (version: number) => number;
   /** Dead generations of a projection are held. */
   readonly parks: boolean;
 }

@@ -253,8 +253,15 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     limits,
     pace: drawPace(world.random.stream('pace')),
     parks: world.random.stream('parks').chance(0.4),
+    routeVersionOf: drawRouteVersions(world),
     statementMs: random.chance(0.7) ? random.between(0.05, 0.5) : random.between(0.5, 8),
   };
+}
+
+/** Every other new version of the pack has new routes: the first one, or the second. */
+function drawRouteVersions(world: World): (version: number) => number {
+  const shift = world.random.stream('routes').chance(0.5) ? 1 : 2;
+  return (version) => Math.floor((version + shift) / 2);
 }
 
 /** In some worlds flows outlast their leases. */

@@ -61,14 +61,11 @@ export const itemOfPayload = (payload: Uint8Array): string =>
 
 const bases = new Map<string, Pack>();
 
-/** Two versions of the pack after each other have the same routes. */
-export const routeVersionOf = (version: number): number => Math.ceil(version / 2);
-
 /** Version `n` of the pack. `parks`: dead generations are held. */
-function basePack(n: number, parks: boolean): Pack {
-  const key = `${n}/${parks}`;
+function basePack(n: number, routeVersion: number, parks: boolean): Pack {
+  const key = `${n}/${routeVersion}/${parks}`;
   const common = {
-    version: routeVersionOf(n),
+    version: routeVersion,
     verify: trusting,
     materialize,
     retry: { attempts: BUDGET, ...RETRY },
@@ -110,7 +107,7 @@ export class FlowRunner {
   }
 
   pack(version: number): Pack {
-    const base = basePack(version, this.#scene.parks);
+    const base = basePack(version, this.#scene.routeVersionOf(version), this.#scene.parks);
     const routes = [...base.routes].map(([name, route]): [string, Route] => {
       const batchRead = route.batchRead === null ? null : this.#batchRead;
       return [name, { ...route, flow: (event, ctx) => this.#flow(event, ctx, version), batchRead }];
@@ -134,7 +131,7 @@ export class FlowRunner {
     const step = plan[Math.min(ctx.epoch, plan.length) - 1]!;
     const { name, main } = this.#host;
     const { routeVersion } = this.#scene.audit.mirror.items.get(ctx.workId)!;
-    if (routeVersion > routeVersionOf(version))
+    if (routeVersion > this.#scene.routeVersionOf(version))
       this.#world.violation('wrong_outcome', item, `of version ${routeVersion}, run by version ${version}`);
     const counts = this.#underLease(item, ctx);
     const run = this.#ledger.started({ item, epoch: ctx.epoch, process: name }, ctx.signal, main, counts);
