@@ -47,6 +47,13 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
     }
   };
 
+  /** What the store grants was committed since it was asked for. */
+  const granted = (leases: readonly Lease[], askedAt: number): void => {
+    for (const lease of leases)
+      if (!watch.isRenewed(lease, askedAt))
+        world.violation('stale_token', life, `was told that ${lease.workId}@${lease.epoch} is renewed`);
+  };
+
   const renewing = async <T>(work: Promise<T>): Promise<T> => {
     const answered = watch.hardships.renewals.waits(life);
     try {
@@ -65,15 +72,16 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
     peek: (scope) => scanning(scope.packId, () => guarded('peek', real.peek(scope))),
     claim: async (request) => {
       watch.claiming(request.token);
-      ledger.claimSentAt.set(request.token, world.now);
-      ledger.openClaims.add(request.token);
       const askedAt = world.now;
+      ledger.claimSentAt.set(request.token, askedAt);
+      ledger.openClaims.add(request.token);
       const result = await scanning(request.packId, () => guarded('claim', real.claim(request)));
       ledger.openClaims.delete(request.token);
       // What an earlier try had taken is taken anew: its caller counts the lease from this one.
-      for (const { lease } of result.items)
-        if (!watch.isRenewed(lease, askedAt))
-          world.violation('stale_token', life, `was told that ${lease.workId}@${lease.epoch} is leased anew`);
+      granted(
+        result.items.map(({ lease }) => lease),
+        askedAt,
+      );
       return result;
     },
     loadEvents: (eventIds) => guarded('loadEvents', real.loadEvents(eventIds)),
@@ -87,9 +95,7 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
       for (const lease of leases) ledger.renews(lease);
       const askedAt = world.now;
       const result = await renewing(guarded('renew', real.renew(leases, leaseMs)));
-      for (const lease of result.renewed)
-        if (!watch.isRenewed(lease, askedAt))
-          world.violation('stale_token', life, `was told that ${lease.workId}@${lease.epoch} is renewed`);
+      granted(result.renewed, askedAt);
       // A process may ask for one item twice, under its lease of before and under the new one.
       const epochs = new Map(result.renewed.map((lease) => [lease.workId, lease.epoch]));
       const lost = new Set(result.lost);
