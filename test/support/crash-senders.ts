@@ -30,8 +30,6 @@ interface Answer {
 /** Share of deliveries that are sent again although they were answered. */
 const REPEATED = 0.1;
 const MAX_EVENTS = 3;
-/** Of a delivery. */
-export const MEAN_EVENTS = (1 + MAX_EVENTS) / 2;
 const REST_MS = 20;
 
 class Delivery {
@@ -58,6 +56,8 @@ export interface SenderCounts {
   /** Answers 2xx; of those, how many told of a new receipt. */
   answers: number;
   accepted: number;
+  /** Of the deliveries answered 2xx, each once. */
+  events: number;
   /** Requests that never got an answer, for a whole life of the load. */
   cutOff: number;
   /** Of those, how many had been committed all the same: their repeat was a duplicate. */
@@ -74,6 +74,7 @@ export class Senders {
     requests: 0,
     answers: 0,
     accepted: 0,
+    events: 0,
     cutOff: 0,
     committedUnanswered: 0,
     repeats: 0,
@@ -162,6 +163,7 @@ export class Senders {
       throw new Error(`${key}, ${known ? 'known' : 'new'}, was answered ${JSON.stringify(answer)}`);
     }
     if (unanswered > 0 && !known && answer.duplicate) this.counts.committedUnanswered++;
+    if (!known) this.counts.events += sequences.length;
     receipts.push(answer.receipt);
   }
 
