@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { QUEUE_PROFILES } from '../core/work.js';
 import { parseDatabaseUrl } from '../runtime/database-url.js';
 import {
   isAddressOrRange,
@@ -102,13 +103,11 @@ function readAll(reader: SettingsReader, flags: ServeFlags, defaults: Defaults):
   };
 }
 
-/** Settings of the contract that no part of this version obeys: refused, for nothing is ignored in silence. */
+/** A setting of the contract that no part of this version obeys: refused, for nothing is ignored in silence. */
 function refuseLater(reader: SettingsReader): void {
-  for (const name of ['QUEUE_PROFILE', 'STAGE_TIMING']) {
-    for (const prefix of ['NEXUSCRM_CONNECTOR_INBOUND_', 'LANEHEAD_']) {
-      const setting = reader.find(`${prefix}${name}`);
-      if (setting !== null) reader.refuse(setting, 'is not available in this version; leave it out');
-    }
+  for (const prefix of ['NEXUSCRM_CONNECTOR_INBOUND_', 'LANEHEAD_']) {
+    const setting = reader.find(`${prefix}STAGE_TIMING`);
+    if (setting !== null) reader.refuse(setting, 'is not available in this version; leave it out');
   }
 }
 
@@ -171,11 +170,13 @@ function addresses(
 function drain(reader: SettingsReader): NonNullable<LaneheadOptions['drain']> {
   const workers = either(reader, 'INBOUND_WORKERS_PER_PACK', 'WORKERS_PER_PACK');
   const rows = either(reader, 'INBOUND_MAX_PROCESSING_ROWS', 'MAX_PROCESSING_ROWS');
+  const profile = either(reader, 'INBOUND_QUEUE_PROFILE', 'QUEUE_PROFILE');
   const deadline = either(reader, 'FLOW_DEADLINE_MS', 'FLOW_DEADLINE_MS');
   return withoutUndefined({
     // FLG-1: above the conservative default it is kept, and the supervisor logs that it is unsafe.
     workersPerPack: reader.integer(workers, 1, 10_000),
     maxProcessingRows: reader.integer(rows, 1, 1_000_000),
+    queueProfile: reader.oneOf(profile, QUEUE_PROFILES),
     // A call that ignores its abort is abandoned after twice this, which is a timer too.
     flowDeadlineMs: reader.integer(deadline, 1, Math.floor(MAX_TIMER_MS / 2)),
     leaseMs: reader.integer(reader.find('LANEHEAD_LEASE_MS'), 100, MAX_TIMER_MS),

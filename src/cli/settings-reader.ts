@@ -96,6 +96,13 @@ export class SettingsReader {
     return undefined;
   }
 
+  oneOf<Name extends string>(setting: Setting | null, names: readonly Name[]): Name | undefined {
+    if (setting === null) return undefined;
+    const known = names.find((name) => name === setting.text);
+    if (known === undefined) this.refuse(setting, `must be one of ${names.join(', ')}`);
+    return known;
+  }
+
   /** The members of a comma list; `accepts` judges each. */
   list(setting: Setting | null, accepts: (member: string) => boolean, expected: string): readonly string[] {
     if (setting === null) return [];

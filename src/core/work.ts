@@ -19,6 +19,16 @@ export const QUEUE_CLASSES = ['interactive', 'default', 'bulk'] as const;
 /** How urgent an item is; the unit of reservation (TRM-5). */
 export type QueueClass = (typeof QUEUE_CLASSES)[number];
 
+/** What a commit may have made claimable: a hint for the scheduler of its pack. */
+export interface Enqueued {
+  readonly packId: number;
+  readonly queueClasses: readonly QueueClass[];
+}
+
+export const QUEUE_PROFILES = ['reserved', 'default-heavy'] as const;
+/** How the executor slots of a pack are shared out between the classes (RSV-2, RSV-3). */
+export type QueueProfile = (typeof QUEUE_PROFILES)[number];
+
 export const INBOUND_WORK_TYPES = ['connector_event', 'workflow_action_apply'] as const;
 /** The work types this runtime executes (SVC-1). Rows of any other type are never claimed. */
 export type WorkType = (typeof INBOUND_WORK_TYPES)[number];

@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../core/clock.js';
 import { isLaneheadError } from '../core/errors.js';
 import { copiedBytes, isBodyShared } from '../core/shared-body.js';
+import type { Enqueued, QueueClass } from '../core/work.js';
 import type { MaterializeRequest, MaterializeResult, ReceiptDraft, Store } from '../store/store.js';
 import { Contention, StoreOutage } from '../store/store.js';
 
@@ -24,7 +25,7 @@ export interface GroupCommitOptions {
   readonly materialize: Store['materialize'];
   readonly clock: Clock;
   /** Called after each durable commit, to wake the local scheduler. */
-  readonly onCommitted: (packId: number) => void;
+  readonly onCommitted: (enqueued: Enqueued) => void;
   /** Called once for each commit that failed, however many receipts it had. */
   readonly onFailure: (packId: number, error: unknown) => void;
   /** Receipts of one commit, ≥ 1. Default 64. */
@@ -196,7 +197,7 @@ export class GroupCommit {
     } finally {
       queue.committingSince = null;
     }
-    this.#options.onCommitted(queue.packId);
+    this.#options.onCommitted({ packId: queue.packId, queueClasses: classesOf(receipts) });
     return null;
   }
 
@@ -212,6 +213,10 @@ export class GroupCommit {
 }
 
 const OUTAGES_OF_THE_STORE = 2;
+
+function classesOf(receipts: readonly ReceiptDraft[]): readonly QueueClass[] {
+  return [...new Set(receipts.flatMap(({ events }) => events.map(({ queueClass }) => queueClass)))];
+}
 
 function isInfrastructure(error: unknown): boolean {
   return (

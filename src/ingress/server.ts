@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
 import type { NewId } from '../core/ids.js';
+import type { Enqueued } from '../core/work.js';
 import type { Store } from '../store/store.js';
 import { Admission } from './admission.js';
 import { ConnectionGuard } from './connection-guard.js';
@@ -26,7 +27,7 @@ export interface IngressOptions {
   /** What `/readyz` reports, by name. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
   /** Called after each durable commit, to wake the local scheduler. */
-  readonly onCommitted: (packId: number) => void;
+  readonly onCommitted: (enqueued: Enqueued) => void;
   /** Called once for each request, with how it ended. */
   readonly onDecision?: DecisionObserver;
   /** Body limit of routes that set none. Default 5 MiB: an entry of TiDB has 6. */

@@ -186,7 +186,7 @@ function openIngress({ settings, opened, installations, supervisor, coverage, lo
       schema: async () => requireNothingPending(await store.schemaStatus()),
       coverage: coverage.check,
     },
-    onCommitted: (packId) => supervisor?.wake(packId),
+    onCommitted: ({ packId, queueClasses }) => supervisor?.wake(packId, queueClasses),
     ...(settings.maxBodyBytes === undefined ? {} : { maxBodyBytes: settings.maxBodyBytes }),
     ...(settings.trustProxy === undefined ? {} : { trustProxy: settings.trustProxy }),
   });

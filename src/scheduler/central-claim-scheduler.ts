@@ -1,5 +1,6 @@
 /**
- * The one scanner of a pack incarnation in this process (SCH-1, SCH-2). Slots ask, it claims for all of them.
+ * The one scanner of a pack incarnation in this process (SCH-1, SCH-2). Slots ask, it claims for all of them: each
+ * scan for the waiting slots of one shape, whose permits it holds while it goes on (RSV-1).
  *
  *              a slot waits, and something may be claimable
  *   parked ──────────────────────────────────────▶ gathering ──next turn──▶ scanning
@@ -11,16 +12,20 @@
  *    └────────────────────────────────────── no slot waits, budget used ────────┘
  *   any ──stop()──▶ stopped; a scan in flight ends first, and what it claimed is given back
  *
- * Invariants: a scan starts in `gathering` or `resting` only, so there are never two; `dirty` is cleared before
- * the claim is sent and looked at after it, so no wake is lost; a claim's token is kept until it was answered, so
- * that a store can tell by it what an earlier, unanswered try has claimed.
+ * Invariants: a scan starts in `gathering` or `resting` only, so there are never two; a line's `dirty` is cleared
+ * before the claim is sent and looked at after it, so no wake is lost; a claim's token is kept, with its line, until it
+ * was answered, so that a store can tell by it what an earlier, unanswered try has claimed.
  */
 import type { Cancel, Clock, NextTurn } from '../core/clock.js';
 import { newLeaseToken } from '../core/ids.js';
 import type { Random } from '../core/random.js';
-import type { ClaimedItem, WorkItemService } from '../store/store.js';
-import { type ClaimPlan, claimRoom, claimScope, type ExecutorSlot, planClaim } from './plan.js';
-import { type PollLimits, ScanPacing } from './scan-pacing.js';
+import { QUEUE_CLASSES, type QueueClass } from '../core/work.js';
+import type { ClaimedItem, PeekResult, WorkItemService } from '../store/store.js';
+import { OutagePacing } from './outage-pacing.js';
+import { claimRoom, claimScope, planClaim, type SchedulerView } from './plan.js';
+import type { PollLimits } from './scan-pacing.js';
+import { lineToLook, lineToScan, ShapeLine } from './shape-line.js';
+import { covers, type ExecutorShape, type ExecutorSlot, mayRun } from './shapes.js';
 import type { WorkEvents } from './work-events.js';
 
 export interface ClaimSchedulerOptions<Work> {
@@ -45,34 +50,47 @@ export interface ClaimSchedulerOptions<Work> {
   readonly release: (items: readonly ClaimedItem[]) => Promise<void>;
 }
 
-interface WaitingSlot<Work> {
-  readonly slot: ExecutorSlot;
-  readonly give: (work: Work | null) => void;
+/** What a scan has reserved: of one shape, and gone when the scan is over. */
+export interface Permits {
+  readonly shape: ExecutorShape;
+  readonly count: number;
+}
+
+/** A claim that was sent and not answered. */
+interface Unanswered<Work> {
+  readonly token: string;
+  readonly line: ShapeLine<Work>;
 }
 
 type Phase = 'parked' | 'gathering' | 'scanning' | 'resting' | 'stopped';
 
 export class CentralClaimScheduler<Work> {
   readonly #options: ClaimSchedulerOptions<Work>;
-  readonly #pacing: ScanPacing;
+  readonly #outage: OutagePacing;
+  readonly #lines = new Map<ExecutorShape, ShapeLine<Work>>();
   readonly #busy = new Set<ExecutorSlot>();
-  #waiting: WaitingSlot<Work>[] = [];
   #phase: Phase = 'parked';
-  #dirty = true;
+  #scans = 0;
+  #permits: Permits | null = null;
   #stopping = false;
-  /** Of a claim that was sent and not answered. */
-  #unanswered: string | null = null;
+  #unanswered: Unanswered<Work> | null = null;
   #cancelRest: Cancel = () => undefined;
   #scan: Promise<void> = Promise.resolve();
 
   constructor(options: ClaimSchedulerOptions<Work>) {
     this.#options = options;
-    this.#pacing = new ScanPacing(options.poll, options.random);
+    this.#outage = new OutagePacing(options.random);
   }
 
-  /** Nothing runs here, and the last look, made after the last wake, found nothing claimable. */
+  /** Nothing runs here, and the last look for every shape, made after the last wake, found nothing claimable. */
   get isIdle(): boolean {
-    return this.#phase === 'resting' && this.#busy.size === 0 && !this.#dirty && !this.#pacing.failing;
+    const settled = this.#phase === 'resting' && this.#busy.size === 0 && !this.#outage.failing;
+    return settled && [...this.#lines.values()].every((line) => !line.dirty);
+  }
+
+  /** What the scan in flight has reserved, for whoever watches (RSV-1); `null`: no scan. */
+  get permits(): Permits | null {
+    return this.#permits;
   }
 
   /**
@@ -80,17 +98,21 @@ export class CentralClaimScheduler<Work> {
    * says that the item given before is over, which frees its place in the budget and may have freed its lane.
    */
   claimNext(slot: ExecutorSlot): Promise<Work | null> {
-    if (this.#busy.delete(slot)) this.#dirty = true;
+    if (this.#busy.delete(slot)) this.#soil();
     if (this.#stopping) return Promise.resolve(null);
     return new Promise((give) => {
-      this.#waiting.push({ slot, give });
+      this.#lineOf(slot.shape).waiting.push({ slot, give });
       this.#advance();
     });
   }
 
-  /** Something may have become claimable: look at once, or right after the look in flight. */
-  wake(): void {
-    this.#dirty = true;
+  /** Something of these classes may have become claimable: claim at once, or right after the scan in flight. */
+  wake(queueClasses: readonly QueueClass[] = QUEUE_CLASSES): void {
+    for (const line of this.#lines.values()) {
+      if (!queueClasses.some((queueClass) => mayRun(line.shape, queueClass))) continue;
+      line.dirty = true;
+      line.announced = true;
+    }
     this.#advance();
   }
 
@@ -99,20 +121,43 @@ export class CentralClaimScheduler<Work> {
     this.#stopping = true;
     this.#cancelRest();
     if (this.#phase === 'parked' || this.#phase === 'resting') this.#phase = 'stopped';
-    for (const { give } of this.#waiting.splice(0)) give(null);
+    for (const line of this.#lines.values()) for (const { give } of line.waiting.splice(0)) give(null);
     return this.#scan;
+  }
+
+  #lineOf(shape: ExecutorShape): ShapeLine<Work> {
+    const known = this.#lines.get(shape);
+    if (known !== undefined) return known;
+    const line = new ShapeLine<Work>(shape, this.#options.poll);
+    this.#lines.set(shape, line);
+    return line;
+  }
+
+  #soil(): void {
+    for (const line of this.#lines.values()) line.dirty = true;
   }
 
   #advance(): void {
     const quiet = this.#phase === 'parked' || this.#phase === 'resting';
-    if (!quiet || this.#waiting.length === 0 || this.#room() === 0) return;
-    if (this.#dirty && !this.#pacing.failing) this.#gather();
+    if (!quiet || this.#room() === 0) return;
+    if (!this.#outage.failing && this.#next() !== null) this.#gather();
     else if (this.#phase === 'parked') this.#rest();
   }
 
+  /** Items that any scan could bring. */
   #room(): number {
-    const { processingBudget } = this.#options;
-    return claimRoom({ running: this.#busy.size, processingBudget, mode: 'any' }, this.#waiting.length);
+    let idle = 0;
+    for (const line of this.#lines.values()) idle += line.waiting.length;
+    return claimRoom({ ...this.#budget(), idle });
+  }
+
+  #budget(): Pick<SchedulerView, 'running' | 'processingBudget' | 'mode'> {
+    return { running: this.#busy.size, processingBudget: this.#options.processingBudget, mode: 'any' };
+  }
+
+  /** Whose turn it is; an unanswered claim is asked again before anything else is claimed. */
+  #next(): ShapeLine<Work> | null {
+    return this.#unanswered?.line ?? lineToScan(this.#lines.values());
   }
 
   /** One turn later all slots that finish in this turn wait too, and one claim serves them. */
@@ -123,100 +168,119 @@ export class CentralClaimScheduler<Work> {
   }
 
   #rest(): void {
+    const { clock } = this.#options;
     this.#phase = 'resting';
-    this.#cancelRest = this.#options.clock.after(this.#pacing.restMs(), () => this.#startScan());
+    const lookAt = lineToLook(this.#lines.values())?.lookAt ?? 0;
+    const restMs = this.#outage.failing ? this.#outage.restMs : Math.max(0, lookAt - clock.monotonic());
+    this.#cancelRest = clock.after(restMs, () => this.#startScan());
   }
 
   #startScan(): void {
-    if (this.#stopping) {
+    const line = this.#next() ?? lineToLook(this.#lines.values());
+    if (this.#stopping || line === null) {
       this.#phase = 'stopped';
       return;
     }
     this.#phase = 'scanning';
-    this.#scan = this.#scanOnce();
+    this.#scan = this.#scanOnce(line);
   }
 
   /** Never rejects: whatever a look throws is an outage to wait out. */
-  async #scanOnce(): Promise<void> {
+  async #scanOnce(line: ShapeLine<Work>): Promise<void> {
+    const { clock, packId, events } = this.#options;
+    line.scan = ++this.#scans;
     try {
-      if (this.#dirty) await this.#claimAtOnce();
-      else if (await this.#look()) await this.#claimSeen();
-      this.#pacing.answered();
+      await this.#serve(line);
+      this.#outage.answered();
     } catch (error) {
-      this.#dirty = true;
-      const retryInMs = this.#pacing.failed();
-      this.#options.events.emit('scanFailed', { packId: this.#options.packId, error, retryInMs });
+      this.#soil();
+      this.#outage.failed();
+      events.emit('scanFailed', { packId, error, retryInMs: this.#outage.restMs });
     }
+    this.#permits = null;
+    line.lookAt = clock.monotonic() + line.pacing.restMs();
     this.#phase = this.#stopping ? 'stopped' : 'parked';
     this.#advance();
   }
 
-  /** After a wake. If it brought nothing, a look tells how long to rest: what was enqueued may be due later. */
-  async #claimAtOnce(): Promise<void> {
-    if ((await this.#claim()) !== 0 || this.#dirty) return;
-    if (await this.#look()) this.#pacing.foundNothing(null);
+  /** Permits first, then a look unless there is reason to claim at once, then the claim; nothing is kept of them. */
+  async #serve(line: ShapeLine<Work>): Promise<void> {
+    const { shape, pacing } = line;
+    const count = claimRoom({ ...this.#budget(), idle: line.waiting.length });
+    this.#permits = { shape, count };
+    const atOnce = this.#unanswered !== null || (line.dirty && (line.announced || !pacing.isCold));
+    this.#setDirty(shape, false);
+    if (atOnce && ((await this.#claim(line, count)) > 0 || line.dirty)) return;
+    if (this.#stopping) return;
+    const seen = await this.#look(line);
+    if (!seen.ready) return pacing.foundNothing(seen.nextInMs);
+    // A hint, which may turn out wrong and must not spin.
+    if (atOnce || this.#stopping || (await this.#claim(line, count)) === 0) pacing.foundNothing(null);
   }
 
-  /** After a look said ready: a hint, which may turn out wrong and must not spin. */
-  async #claimSeen(): Promise<void> {
-    if ((await this.#claim()) === 0) this.#pacing.foundNothing(null);
+  /** Of what a scan for this shape sees, others may have seen less. */
+  #setDirty(shape: ExecutorShape, dirty: boolean): void {
+    for (const line of this.#lines.values()) {
+      if (!covers(shape, line.shape)) continue;
+      line.dirty = dirty;
+      line.announced = false;
+    }
   }
 
   /** The idle poll: one cheap question. */
-  async #look(): Promise<boolean> {
-    const first = this.#waiting[0];
-    if (first === undefined) return false;
-    const { packId, service, events } = this.#options;
-    const seen = await service.peek(claimScope(this.#options, first.slot));
-    events.emit('scanned', { packId, kind: 'peek', asked: 0, result: null });
-    if (!seen.ready) this.#pacing.foundNothing(seen.nextInMs);
-    return seen.ready && !this.#stopping;
+  async #look(line: ShapeLine<Work>): Promise<PeekResult> {
+    const { packId, generation, service, events } = this.#options;
+    const { shape } = line;
+    const seen = await service.peek(claimScope({ packId, generation, shape }));
+    events.emit('scanned', { packId, kind: 'peek', shape: shape.name, asked: 0, result: null });
+    return seen;
   }
 
-  /** Items claimed; `null` when there was no room to ask for any. */
-  async #claim(): Promise<number | null> {
-    const plan = this.#plan();
-    if (plan.kind === 'wait') return null;
+  /** @returns the items it brought */
+  async #claim(line: ShapeLine<Work>, permits: number): Promise<number> {
     const { packId, service, clock, events } = this.#options;
-    const asked = plan.request.maxClaims;
-    this.#dirty = false;
+    const plan = planClaim(this.#view(line, permits));
+    if (plan.kind === 'wait') return 0;
+    const { request } = plan;
     const sentAt = clock.monotonic();
-    this.#unanswered = plan.request.token;
-    const result = await service.claim(plan.request);
+    this.#unanswered = { token: request.token, line };
+    const result = await service.claim(request);
     this.#unanswered = null;
-    events.emit('scanned', { packId, kind: 'claim', asked, result });
-    if (result.items.length >= asked) this.#dirty = true;
-    if (result.items.length > 0) this.#pacing.found();
-    await this.#handOut(result.items, sentAt);
+    const asked = request.maxClaims;
+    events.emit('scanned', { packId, kind: 'claim', shape: line.shape.name, asked, result });
+    if (result.items.length >= asked) this.#setDirty(line.shape, true);
+    if (result.items.length > 0) line.found();
+    await this.#handOut(line, result.items, sentAt);
     return result.items.length;
   }
 
-  #plan(): ClaimPlan {
+  #view({ shape, preference }: ShapeLine<Work>, idle: number): SchedulerView {
+    const { packId, generation, leaseMs, holder, random } = this.#options;
     const unanswered = this.#unanswered;
-    return planClaim({
-      packId: this.#options.packId,
-      generation: this.#options.generation,
-      idle: this.#waiting.map((waiting) => waiting.slot),
-      running: this.#busy.size,
-      processingBudget: this.#options.processingBudget,
-      mode: 'any',
-      leaseMs: this.#options.leaseMs,
-      token: unanswered ?? newLeaseToken(this.#options.random),
+    return {
+      ...this.#budget(),
+      packId,
+      generation,
+      shape,
+      preference,
+      idle,
+      leaseMs,
+      token: unanswered?.token ?? newLeaseToken(random),
       repeat: unanswered !== null,
-      holder: this.#options.holder,
-    });
+      holder,
+    };
   }
 
-  async #handOut(items: readonly ClaimedItem[], sentAt: number): Promise<void> {
-    const taken = items.slice(0, this.#waiting.length);
-    if (taken.length > 0) this.#give(taken, sentAt);
+  async #handOut(line: ShapeLine<Work>, items: readonly ClaimedItem[], sentAt: number): Promise<void> {
+    const taken = items.slice(0, line.waiting.length);
+    if (taken.length > 0) this.#give(line, taken, sentAt);
     if (taken.length < items.length) await this.#options.release(items.slice(taken.length));
   }
 
-  #give(items: readonly ClaimedItem[], sentAt: number): void {
+  #give(line: ShapeLine<Work>, items: readonly ClaimedItem[], sentAt: number): void {
     this.#options.events.emit('claimed', { items });
     const works = this.#options.accept(items, sentAt);
-    const takers = this.#waiting.splice(0, works.length);
+    const takers = line.waiting.splice(0, works.length);
     for (const [place, { slot, give }] of takers.entries()) {
       this.#busy.add(slot);
       give(works[place]!);

@@ -4,19 +4,16 @@
  */
 import { INBOUND_WORK_TYPES, type QueueClass } from '../core/work.js';
 import type { ClaimRequest, ClaimScope } from '../store/store.js';
-
-/** One place where an item can run. */
-export interface ExecutorSlot {
-  readonly id: number;
-  /** Eligibility filter of the slot (QCL-1); empty means all classes. */
-  readonly queueClasses: readonly QueueClass[];
-}
+import type { ExecutorShape } from './shapes.js';
 
 export interface SchedulerView {
   readonly packId: number;
   readonly generation: number;
-  /** Slots that wait, longest first. */
-  readonly idle: readonly ExecutorSlot[];
+  /** The shape that was picked, and how many of its slots wait. */
+  readonly shape: ExecutorShape;
+  readonly idle: number;
+  /** Its affinity this time. */
+  readonly preference: readonly QueueClass[];
   /** Items this process holds: a lower bound of the pack's rows in processing. */
   readonly running: number;
   /** Rows of the pack that may be in processing, over all processes (DRN-1). */
@@ -33,42 +30,40 @@ export type ClaimPlan =
   | { readonly kind: 'claim'; readonly request: ClaimRequest };
 
 /**
- * Items one claim may bring: at most one per idle slot, and no more than the budget leaves beside what runs here.
- * Taking over a stale row is budget-neutral, so only the slots bound it.
+ * The permits of a scan, and so the items its claim may bring: at most one per waiting slot of the shape, and no more
+ * than the budget leaves beside what runs here. Taking over a stale row is budget-neutral, so only the slots bound it.
  */
-export function claimRoom(view: Pick<SchedulerView, 'running' | 'processingBudget' | 'mode'>, idle: number) {
-  if (view.mode === 'stale') return idle;
-  return Math.max(0, Math.min(idle, view.processingBudget - view.running));
+export function claimRoom(
+  view: Pick<SchedulerView, 'idle' | 'running' | 'processingBudget' | 'mode'>,
+): number {
+  if (view.mode === 'stale') return view.idle;
+  return Math.max(0, Math.min(view.idle, view.processingBudget - view.running));
 }
 
-/** What a scan for these slots may touch. */
-export function claimScope(
-  view: Pick<SchedulerView, 'packId' | 'generation'>,
-  slot: ExecutorSlot,
-): ClaimScope {
-  return {
-    packId: view.packId,
-    generation: view.generation,
-    claimWorkTypes: INBOUND_WORK_TYPES,
-    queueClasses: slot.queueClasses,
-  };
+/** What a scan for slots of this shape may touch. */
+export function claimScope({
+  packId,
+  generation,
+  shape,
+}: Pick<SchedulerView, 'packId' | 'generation' | 'shape'>): ClaimScope {
+  return { packId, generation, claimWorkTypes: INBOUND_WORK_TYPES, queueClasses: shape.queueClasses };
 }
 
 /** The next claim, or to wait until a slot comes back. */
 export function planClaim(view: SchedulerView): ClaimPlan {
-  const [first] = view.idle;
-  const maxClaims = claimRoom(view, view.idle.length);
-  if (first === undefined || maxClaims === 0) return { kind: 'wait' };
+  const maxClaims = claimRoom(view);
+  if (maxClaims === 0) return { kind: 'wait' };
+  const { preference, leaseMs, processingBudget, mode, token, repeat, holder } = view;
   const request: ClaimRequest = {
-    ...claimScope(view, first),
-    preference: [],
+    ...claimScope(view),
+    preference,
     maxClaims,
-    leaseMs: view.leaseMs,
-    processingBudget: view.processingBudget,
-    mode: view.mode,
-    token: view.token,
-    repeat: view.repeat,
-    holder: view.holder,
+    leaseMs,
+    processingBudget,
+    mode,
+    token,
+    repeat,
+    holder,
   };
   return { kind: 'claim', request };
 }

@@ -1,6 +1,7 @@
 import type { Outcome } from '../core/outcome.js';
 import type { WorkItemState } from '../core/work.js';
 import type { ClaimedItem, ClaimResult } from '../store/store.js';
+import type { ExecutorShape } from './shapes.js';
 
 /** What happens to work in this process, for statistics, logs and tests. Nothing here decides anything. */
 export interface WorkEventMap {
@@ -8,7 +9,9 @@ export interface WorkEventMap {
   scanned: {
     readonly packId: number;
     readonly kind: 'peek' | 'claim';
-    /** Idle slots the scan could serve; 0 for a peek. */
+    /** Whose slots the scan was for. */
+    readonly shape: ExecutorShape['name'];
+    /** Items it could bring; 0 for a peek. */
     readonly asked: number;
     readonly result: ClaimResult | null;
   };

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock, NextTurn } from '../core/clock.js';
 import type { Random } from '../core/random.js';
+import type { QueueClass } from '../core/work.js';
 import type { CallWatch } from '../executor/call-watch.js';
 import { Executor } from '../executor/executor.js';
 import type { Finalizer } from '../executor/finalizer.js';
@@ -8,6 +9,7 @@ import type { LeaseHandle } from '../executor/lease-handle.js';
 import type { WorkRun } from '../executor/work-run.js';
 import type { FlowLog, Pack } from '../packs/types.js';
 import { CentralClaimScheduler } from '../scheduler/central-claim-scheduler.js';
+import { executorSlots } from '../scheduler/shapes.js';
 import type { WorkEvents } from '../scheduler/work-events.js';
 import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
 import { ReadinessRepair } from './readiness-repair.js';
@@ -70,13 +72,13 @@ export class PackPool {
       random,
       stopped: this.#stopped.signal,
     };
-    const slots = Array.from({ length: settings.workersPerPack }, (_, id) => ({ id, queueClasses: [] }));
+    const slots = executorSlots(settings.queueProfile, settings.workersPerPack);
     this.#slots = Promise.all(slots.map((slot) => runSlot(slot, slotParts)));
     this.#repair.start();
   }
 
-  wake(): void {
-    this.#scheduler.wake();
+  wake(queueClasses?: readonly QueueClass[]): void {
+    this.#scheduler.wake(queueClasses);
   }
 
   /** Resolves when no scan runs and none will; items in execution go on. Repeatable. */

@@ -9,7 +9,7 @@ import type { Clock } from '../core/clock.js';
 import type { Random } from '../core/random.js';
 import { type RetryPolicy, retryDelayMs } from '../core/retry.js';
 import type { CentralClaimScheduler } from '../scheduler/central-claim-scheduler.js';
-import type { ExecutorSlot } from '../scheduler/plan.js';
+import type { ExecutorSlot } from '../scheduler/shapes.js';
 
 export interface SlotParts<Work> {
   readonly scheduler: Pick<CentralClaimScheduler<Work>, 'claimNext'>;

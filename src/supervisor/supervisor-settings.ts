@@ -1,9 +1,12 @@
 import { LaneheadError } from '../core/errors.js';
+import { QUEUE_PROFILES, type QueueProfile } from '../core/work.js';
 import { DEFAULT_POLL, type PollLimits } from '../scheduler/scan-pacing.js';
 
 export interface SupervisorSettings {
   /** Executor slots per pack (FLG-1), ≥ 1. Default 4; more is kept, and logged as unsafe. */
   readonly workersPerPack: number;
+  /** How the slots are shared out between the classes (FLG-3, RSV-2, RSV-3). Default `reserved`. */
+  readonly queueProfile: QueueProfile;
   /** Rows of a pack in processing, over all processes (FLG-2, DRN-1), ≥ 1. Default 256, whatever the slots. */
   readonly maxProcessingRows: number;
   /** How long a claim holds without renewal; ≥ 100 ms. Default 30,000. */
@@ -24,6 +27,7 @@ export const CONSERVATIVE_WORKERS_PER_PACK = 4;
 
 const DEFAULTS = {
   workersPerPack: CONSERVATIVE_WORKERS_PER_PACK,
+  queueProfile: 'reserved' as QueueProfile,
   maxProcessingRows: 256,
   leaseMs: 30_000,
   flowDeadlineMs: 30_000,
@@ -35,7 +39,7 @@ const DEFAULTS = {
 /** 24.8 days, and far more slots than a process can have: beyond it a unit was mistaken. */
 const MAX_SETTING = 2 ** 31 - 1;
 
-const BOUNDS: readonly (readonly [keyof Omit<SupervisorSettings, 'poll'>, number])[] = [
+const BOUNDS: readonly (readonly [keyof Omit<SupervisorSettings, 'poll' | 'queueProfile'>, number])[] = [
   ['workersPerPack', 1],
   ['maxProcessingRows', 1],
   ['leaseMs', 100],
@@ -44,6 +48,8 @@ const BOUNDS: readonly (readonly [keyof Omit<SupervisorSettings, 'poll'>, number
   ['stopGraceMs', 0],
   ['repairEveryMs', 1],
 ];
+
+const UNBOUNDED = ['poll', 'queueProfile'];
 
 /** Defaults filled in, checked and frozen. @throws LaneheadError `invalid_configuration` that names every wrong one. */
 export function supervisorSettings(given: Partial<SupervisorSettings> = {}): SupervisorSettings {
@@ -64,12 +70,14 @@ export interface SettingProblem {
 export function supervisorProblems(given: Partial<SupervisorSettings>): SettingProblem[] {
   const settings = filledIn(given);
   const problems: SettingProblem[] = Object.keys(given)
-    .filter((name) => name !== 'poll' && !BOUNDS.some(([known]) => known === name))
+    .filter((name) => !UNBOUNDED.includes(name) && !BOUNDS.some(([known]) => known === name))
     .map((name) => ({ name, message: 'is not a known field' }));
   for (const [name, least] of BOUNDS) {
     if (!isWithin(settings[name], least))
       problems.push({ name, message: `must be a whole number from ${least} to ${MAX_SETTING}` });
   }
+  if (!QUEUE_PROFILES.includes(settings.queueProfile))
+    problems.push({ name: 'queueProfile', message: `must be one of ${QUEUE_PROFILES.join(', ')}` });
   if (settings.abandonMs < settings.flowDeadlineMs)
     problems.push({ name: 'abandonMs', message: 'must not be below flowDeadlineMs' });
   const { minMs = 0, maxMs = 0 } = settings.poll ?? {};

@@ -10,6 +10,7 @@
 import type { Clock, NextTurn } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
 import type { Random } from '../core/random.js';
+import type { QueueClass } from '../core/work.js';
 import { CallWatch } from '../executor/call-watch.js';
 import { Finalizer } from '../executor/finalizer.js';
 import { LeaseHandle } from '../executor/lease-handle.js';
@@ -59,8 +60,8 @@ export interface Supervisor {
   /** Nothing runs, and every scheduler's last look found nothing claimable. */
   readonly isIdle: boolean;
   start(): void;
-  /** Something was enqueued. Without a pack: for any of them. */
-  wake(packId?: number): void;
+  /** Something was enqueued. Without a pack: for any of them; without classes: of any of them. */
+  wake(packId?: number, queueClasses?: readonly QueueClass[]): void;
   /**
    * Takes a new incarnation of a pack into service. The old one's last scan ends before the new one's first;
    * its executors drain beside it (SCH-2).
@@ -110,9 +111,9 @@ class PackSupervisor implements Supervisor {
     for (const supervised of this.#packs.values()) this.#open(supervised);
   }
 
-  wake(packId?: number): void {
-    if (packId !== undefined) this.#pools.get(packId)?.wake();
-    else for (const pool of this.#pools.values()) pool.wake();
+  wake(packId?: number, queueClasses?: readonly QueueClass[]): void {
+    if (packId !== undefined) this.#pools.get(packId)?.wake(queueClasses);
+    else for (const pool of this.#pools.values()) pool.wake(queueClasses);
   }
 
   replace(pack: Pack, installed: InstalledPack): Promise<void> {

@@ -101,7 +101,7 @@ describe('configuration', () => {
       NEXUSCRM_CONNECTOR_INBOUND_WORKERS_PER_PACK: '0',
       LANEHEAD_MAX_PROCESSING_ROWS: '2.5',
       LANEHEAD_FLOW_DEADLINE_MS: '',
-      LANEHEAD_QUEUE_PROFILE: 'reserved',
+      LANEHEAD_QUEUE_PROFILE: secret,
       NEXUSCRM_CONNECTOR_INBOUND_STAGE_TIMING: 'true',
       LANEHEAD_NAMESPACE: secret,
     };
@@ -203,13 +203,17 @@ describe('rollout flags', () => {
     });
   }
 
-  test('flags of a later version are refused under both names', () => {
-    const names = ['QUEUE_PROFILE', 'STAGE_TIMING'].flatMap((name) => [
-      `NEXUSCRM_CONNECTOR_INBOUND_${name}`,
-      `LANEHEAD_${name}`,
-    ]);
-    for (const name of names) {
-      expect(problemOf(name, 'reserved')).toBe(`${name}: is not available in this version; leave it out`);
+  test('[FLG-3] the queue profile is known under both names, and nothing but its two values', () => {
+    for (const name of ['NEXUSCRM_CONNECTOR_INBOUND_QUEUE_PROFILE', 'LANEHEAD_QUEUE_PROFILE']) {
+      for (const profile of ['reserved', 'default-heavy'])
+        expect(read({ [name]: profile }).options.drain).toEqual({ queueProfile: profile });
+      expect(problemOf(name, 'Reserved')).toBe(`${name}: must be one of reserved, default-heavy`);
+    }
+  });
+
+  test('a flag of a later version is refused under both names', () => {
+    for (const name of ['NEXUSCRM_CONNECTOR_INBOUND_STAGE_TIMING', 'LANEHEAD_STAGE_TIMING']) {
+      expect(problemOf(name, 'true')).toBe(`${name}: is not available in this version; leave it out`);
     }
   });
 });

@@ -5,6 +5,7 @@ import { finalizeCases } from './finalize-cases.js';
 import { materializeCases } from './materialize-cases.js';
 import { ownershipCases } from './ownership-cases.js';
 import { packCases } from './pack-cases.js';
+import { preferenceCases } from './preference-cases.js';
 import { projectionCases } from './projection-cases.js';
 import { reportCases } from './report-cases.js';
 
@@ -13,6 +14,7 @@ export function describeStore(engine: Engine): void {
   describe(`store on ${engine.name}`, () => {
     materializeCases(engine);
     claimCases(engine);
+    preferenceCases(engine);
     finalizeCases(engine);
     ownershipCases(engine);
     packCases(engine);

@@ -10,7 +10,7 @@ const sources = (events: readonly FlowEvent[]): string[] => events.map((event) =
 describe('input of a claim', () => {
   test('[SCH-7] is loaded and batch-read only for items this process holds, once per claim and route', async () => {
     const bench = await openBench();
-    await bench.admitSources(5);
+    await bench.admitSources(5, ['bulk']);
     const reads: { readonly sources: string[]; readonly processing: number }[] = [];
     const seen: unknown[] = [];
     const pack = packOf((event, ctx) => void seen.push([event.sourceKey, ctx.prefetched]), {
@@ -23,16 +23,17 @@ describe('input of a claim', () => {
     bench.supervise(pack, { settings: { workersPerPack: 3 } }).start();
     await bench.untilStates(...Array<string>(5).fill('completed'));
     expect(reads).toEqual([
-      { sources: ['source-1', 'source-2', 'source-3'], processing: 3 },
-      { sources: ['source-4', 'source-5'], processing: 2 },
+      { sources: ['source-1', 'source-2'], processing: 2 },
+      { sources: ['source-3', 'source-4'], processing: 2 },
+      { sources: ['source-5'], processing: 1 },
     ]);
     const loads = bench.steered.calls.filter((call) => call.verb === 'loadEvents');
-    expect(loads.map((call) => (call.args[0] as string[]).length)).toEqual([3, 2]);
-    expect(seen[4]).toEqual([
-      'source-5',
+    expect(loads.map((call) => (call.args[0] as string[]).length)).toEqual([2, 2, 1]);
+    expect(seen[3]).toEqual([
+      'source-4',
       new Map([
+        ['source-3', 2],
         ['source-4', 3],
-        ['source-5', 4],
       ]),
     ]);
   });

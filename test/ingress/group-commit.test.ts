@@ -210,7 +210,7 @@ test('every durable commit wakes the scheduler of its pack once, a failed one do
   const woken: number[] = [];
   let failing = false;
   const { url, installed } = await startIngress({
-    onCommitted: (packId) => void woken.push(packId),
+    onCommitted: ({ packId }) => void woken.push(packId),
     materialize: (real) => (request) => (failing ? Promise.reject(new Error('no')) : real(request)),
   });
   await deliver(url);

@@ -1,79 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { systemNextTurn } from '../../src/core/system.js';
-import { CentralClaimScheduler } from '../../src/scheduler/central-claim-scheduler.js';
-import type { ExecutorSlot } from '../../src/scheduler/plan.js';
-import { DEFAULT_POLL } from '../../src/scheduler/scan-pacing.js';
-import { WorkEvents } from '../../src/scheduler/work-events.js';
 import { StoreOutage } from '../../src/store/driver.js';
-import type { ClaimedItem, ClaimRequest } from '../../src/store/store.js';
+import type { ClaimRequest } from '../../src/store/store.js';
+import { ClaimingSlots, sharedSlots } from '../support/claiming-slots.js';
 import { turns, until } from '../support/manual-clock.js';
 import { LEASE_MS, useBench, type WorkBench } from '../support/work-bench.js';
 
 const openBench = useBench();
 
-interface Run {
-  readonly slot: ExecutorSlot;
-  readonly item: ClaimedItem;
-}
-
-/** Slots without executors: each keeps what it is given until `finish`. */
-class Slots {
-  readonly scheduler: CentralClaimScheduler<ClaimedItem>;
-  readonly running: Run[] = [];
-  readonly released: ClaimedItem[] = [];
-  ended = 0;
-  readonly #bench: WorkBench;
-
-  constructor(bench: WorkBench, count: number, processingBudget = 256) {
-    this.#bench = bench;
-    const { clock, random, store, installed } = bench;
-    this.scheduler = new CentralClaimScheduler<ClaimedItem>({
-      service: store,
-      packId: installed.packId,
-      generation: installed.generation,
-      processingBudget,
-      leaseMs: LEASE_MS,
-      poll: DEFAULT_POLL,
-      holder: 'test',
-      clock,
-      random,
-      nextTurn: systemNextTurn,
-      events: new WorkEvents(),
-      accept: (items) => items,
-      release: (items) => this.#release(items),
-    });
-    for (let id = 0; id < count; id++) this.ask({ id, queueClasses: [] });
-  }
-
-  ask(slot: ExecutorSlot): void {
-    void this.scheduler.claimNext(slot).then((item) => {
-      if (item === null) this.ended++;
-      else this.running.push({ slot, item });
-    });
-  }
-
-  /** Completes what runs; its slots ask again, all in one turn. */
-  async finish(): Promise<void> {
-    const runs = this.running.splice(0);
-    await this.#bench.store.finalize(
-      runs.map(({ item }) => ({ lease: item.lease, outcome: { kind: 'completed' } })),
-    );
-    for (const { slot } of runs) this.ask(slot);
-  }
-
-  async #release(items: readonly ClaimedItem[]): Promise<void> {
-    this.released.push(...items);
-    await this.#bench.store.finalize(
-      items.map(({ lease }) => ({ lease, outcome: { kind: 'released', reason: 'test' } })),
-    );
-  }
-}
-
 describe('scans', () => {
   test('[TRM-3] [SCH-1] [SCH-2] [SCH-3] 16 slots share one scanner: never two scans at once, one claim for all', async () => {
     const bench = await openBench();
     await bench.admitSources(48);
-    const slots = new Slots(bench, 16);
+    const slots = new ClaimingSlots(bench, sharedSlots(16));
     for (let round = 1; round <= 3; round++) {
       await until(() => slots.running.length === 16, 'all slots run');
       expect(bench.steered.count('claim')).toBe(round);
@@ -89,12 +27,12 @@ describe('scans', () => {
   test('[SCH-2] [SCH-3] slots that come back while a claim is in flight wait for it to end', async () => {
     const bench = await openBench();
     await bench.admitSources(2);
-    const slots = new Slots(bench, 2);
+    const slots = new ClaimingSlots(bench, sharedSlots(2));
     await until(() => slots.running.length === 2, 'both run');
     const claim = bench.steered.holdAnswer('claim');
     await slots.finish();
     await until(claim.arrived, 'the next claim is in flight');
-    slots.ask({ id: 2, queueClasses: [] });
+    slots.ask(sharedSlots(3)[2]!);
     slots.scheduler.wake();
     await turns();
     expect(bench.steered.mostScans).toBe(1);
@@ -106,7 +44,7 @@ describe('scans', () => {
   test('[SCH-9] a wake during a scan is not lost: what came after its reading is claimed next', async () => {
     const bench = await openBench();
     const claim = bench.steered.holdAnswer('claim');
-    const slots = new Slots(bench, 2);
+    const slots = new ClaimingSlots(bench, sharedSlots(2));
     await until(claim.arrived, 'a claim has read an empty queue');
     await bench.admitSources(1);
     slots.scheduler.wake();
@@ -117,7 +55,7 @@ describe('scans', () => {
   test('[SCH-9] a wake during an idle look is not lost', async () => {
     const bench = await openBench();
     const look = bench.steered.holdAnswer('peek');
-    const slots = new Slots(bench, 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1));
     await until(look.arrived, 'a look has read an empty queue');
     await bench.admitSources(1);
     slots.scheduler.wake();
@@ -127,7 +65,7 @@ describe('scans', () => {
 
   test('[SCH-4] work that nobody announced here is found by polling', async () => {
     const bench = await openBench();
-    const slots = new Slots(bench, 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1));
     await until(() => slots.scheduler.isIdle, 'the scheduler rests');
     await bench.admitSources(1);
     await bench.clock.advance(1_000);
@@ -136,7 +74,7 @@ describe('scans', () => {
 
   test('an item due later is claimed when it is due, however long the scheduler has been idle', async () => {
     const bench = await openBench();
-    const slots = new Slots(bench, 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1));
     await bench.clock.advance(10_000);
     await bench.admit({ events: [{ runAfter: bench.clock.now() + 400 }] });
     slots.scheduler.wake();
@@ -151,7 +89,7 @@ describe('the cost of waiting', () => {
   test('an idle pack costs at most two statements a second', async () => {
     let statements = 0;
     const bench = await openBench(() => statements++);
-    const slots = new Slots(bench, 4);
+    const slots = new ClaimingSlots(bench, sharedSlots(4));
     await bench.clock.advance(10_000);
     expect(slots.scheduler.isIdle).toBe(true);
     statements = 0;
@@ -163,10 +101,10 @@ describe('the cost of waiting', () => {
   test('[DRN-1] a budget that others have used up is not asked for in a loop', async () => {
     const bench = await openBench();
     await bench.admitSources(2);
-    const other = new Slots(bench, 1, 1);
+    const other = new ClaimingSlots(bench, sharedSlots(1), 1);
     await until(() => other.running.length === 1, 'another holder uses the budget');
     const before = bench.steered.count('claim');
-    const slots = new Slots(bench, 1, 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1), 1);
     await bench.clock.advance(LEASE_MS - 1);
     expect(slots.running).toHaveLength(0);
     expect(bench.steered.count('claim') - before).toBeLessThan(10);
@@ -177,7 +115,7 @@ describe('the budget', () => {
   test('[TRM-2] [DRN-1] rows in processing stay within a budget smaller than the slots', async () => {
     const bench = await openBench();
     await bench.admitSources(10);
-    const slots = new Slots(bench, 16, 3);
+    const slots = new ClaimingSlots(bench, sharedSlots(16), 3);
     const processing = () => bench.states().filter((state) => state === 'processing').length;
     for (let round = 0; round < 3; round++) {
       await until(() => slots.running.length === 3, 'three run');
@@ -200,7 +138,7 @@ describe('a store that fails', () => {
     const bench = await openBench();
     await bench.admitSources(1);
     for (let failure = 0; failure < 3; failure++) bench.steered.failNext('claim', outage());
-    const slots = new Slots(bench, 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1));
     await until(() => bench.steered.count('claim') === 1, 'the first claim failed');
     for (let wake = 0; wake < 10; wake++) {
       slots.scheduler.wake();
@@ -222,7 +160,7 @@ describe('a store that fails', () => {
     const bench = await openBench();
     bench.steered.failNext('claim', new TypeError('a bug'));
     bench.steered.failNext('peek', undefined);
-    const slots = new Slots(bench, 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1));
     await bench.clock.advance(1_000);
     await bench.admitSources(1);
     await bench.clock.advance(1_000);
@@ -235,7 +173,7 @@ describe('stop', () => {
     const bench = await openBench();
     await bench.admitSources(3);
     const claim = bench.steered.holdAnswer('claim');
-    const slots = new Slots(bench, 2);
+    const slots = new ClaimingSlots(bench, sharedSlots(2));
     await until(claim.arrived, 'a claim has taken two items');
     let stopped = false;
     const stop = slots.scheduler.stop().then(() => {
@@ -256,12 +194,12 @@ describe('stop', () => {
 
   test('ends waiting slots and all scanning; a slot that asks later gets nothing', async () => {
     const bench = await openBench();
-    const slots = new Slots(bench, 2);
+    const slots = new ClaimingSlots(bench, sharedSlots(2));
     await until(() => slots.scheduler.isIdle, 'the scheduler rests');
     await slots.scheduler.stop();
     await slots.scheduler.stop();
     const calls = bench.steered.calls.length;
-    slots.ask({ id: 2, queueClasses: [] });
+    slots.ask(sharedSlots(3)[2]!);
     slots.scheduler.wake();
     await bench.clock.advance(60_000);
     expect(slots.ended).toBe(3);
@@ -271,7 +209,7 @@ describe('stop', () => {
 
   test('before the first scan is safe', async () => {
     const bench = await openBench();
-    const slots = new Slots(bench, 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1));
     await slots.scheduler.stop();
     await turns();
     expect(slots.ended).toBe(1);

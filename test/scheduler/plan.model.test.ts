@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { QUEUE_CLASSES } from '../../src/core/work.js';
+import { QUEUE_CLASSES, QUEUE_PROFILES } from '../../src/core/work.js';
 import { claimRoom, planClaim, type SchedulerView } from '../../src/scheduler/plan.js';
+import { executorSlots } from '../../src/scheduler/shapes.js';
 import { fuzzOptions } from '../support/fuzz-options.js';
 
 const { seed, runs } = fuzzOptions(2_000);
@@ -10,11 +11,15 @@ const parameters = { seed, numRuns: runs };
 /** Up to what nobody configures. */
 const amount = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.constantFrom(2 ** 31, Number.MAX_SAFE_INTEGER));
 
-/** The slots of a pool are of one shape. */
+const shapes = QUEUE_PROFILES.flatMap((profile) =>
+  [1, 4].flatMap((count) => executorSlots(profile, count).map(({ shape }) => shape)),
+);
+
 const view: fc.Arbitrary<SchedulerView> = fc
   .record({
-    slots: fc.integer({ min: 0, max: 40 }),
-    queueClasses: fc.subarray([...QUEUE_CLASSES]),
+    idle: fc.integer({ min: 0, max: 40 }),
+    shape: fc.constantFrom(...shapes),
+    preference: fc.subarray([...QUEUE_CLASSES]),
     running: amount,
     // Less than nothing, where a caller took something off.
     processingBudget: fc.oneof(amount, fc.constantFrom(-1, Number.MIN_SAFE_INTEGER)),
@@ -23,13 +28,7 @@ const view: fc.Arbitrary<SchedulerView> = fc
     packId: fc.nat(),
     generation: fc.nat(),
   })
-  .map(({ slots, queueClasses, ...rest }) => ({
-    ...rest,
-    idle: Array.from({ length: slots }, (_, id) => ({ id, queueClasses })),
-    leaseMs: 30_000,
-    token: 'token',
-    holder: 'host/1',
-  }));
+  .map((drawn) => ({ ...drawn, leaseMs: 30_000, token: 'token', holder: 'host/1' }));
 
 function askedBy(plan: ReturnType<typeof planClaim>): number {
   return plan.kind === 'claim' ? plan.request.maxClaims : 0;
@@ -41,10 +40,10 @@ describe('a plan, whatever the scheduler sees', () => {
       fc.property(view, (seen) => {
         const asked = askedBy(planClaim(seen));
         expect(asked).toBeGreaterThanOrEqual(0);
-        expect(asked).toBeLessThanOrEqual(seen.idle.length);
+        expect(asked).toBeLessThanOrEqual(seen.idle);
         if (seen.mode !== 'stale' && asked > 0)
           expect(asked + seen.running).toBeLessThanOrEqual(seen.processingBudget);
-        expect(asked).toBe(claimRoom(seen, seen.idle.length));
+        expect(asked).toBe(claimRoom(seen));
       }),
       parameters,
     );
@@ -54,8 +53,8 @@ describe('a plan, whatever the scheduler sees', () => {
     fc.assert(
       fc.property(view, (seen) => {
         const room = seen.mode === 'stale' ? Number.POSITIVE_INFINITY : seen.processingBudget - seen.running;
-        if (planClaim(seen).kind === 'wait') expect(Math.min(seen.idle.length, room)).toBeLessThanOrEqual(0);
-        else expect(askedBy(planClaim(seen))).toBe(Math.min(seen.idle.length, room));
+        if (planClaim(seen).kind === 'wait') expect(Math.min(seen.idle, room)).toBeLessThanOrEqual(0);
+        else expect(askedBy(planClaim(seen))).toBe(Math.min(seen.idle, room));
       }),
       parameters,
     );
@@ -66,13 +65,14 @@ describe('a plan, whatever the scheduler sees', () => {
       fc.property(view, (seen) => {
         const plan = planClaim(seen);
         if (plan.kind === 'wait') return;
-        const { packId, generation, mode, processingBudget, queueClasses } = plan.request;
-        expect({ packId, generation, mode, processingBudget, queueClasses }).toEqual({
+        const { packId, generation, mode, processingBudget, queueClasses, preference } = plan.request;
+        expect({ packId, generation, mode, processingBudget, queueClasses, preference }).toEqual({
           packId: seen.packId,
           generation: seen.generation,
           mode: seen.mode,
           processingBudget: seen.processingBudget,
-          queueClasses: seen.idle[0]!.queueClasses,
+          queueClasses: seen.shape.queueClasses,
+          preference: seen.preference,
         });
       }),
       parameters,
@@ -102,8 +102,10 @@ test('[DRN-1] [SCH-3] a pool that follows its plans is never over its budget and
       for (const { ended, enqueued } of turns) {
         running -= Math.min(ended, running);
         backlog += enqueued;
-        const idle = Array.from({ length: slots - running }, (_, id) => ({ id, queueClasses: [] }));
+        const idle = slots - running;
         const seen = {
+          shape: shapes[0]!,
+          preference: [],
           packId: 1,
           generation: 1,
           leaseMs: 1,

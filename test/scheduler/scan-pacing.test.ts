@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Random } from '../../src/core/random.js';
+import { OutagePacing } from '../../src/scheduler/outage-pacing.js';
 import { ScanPacing } from '../../src/scheduler/scan-pacing.js';
 
 const drawing = (float: number): Random => ({ float: () => float, bytes: (count) => new Uint8Array(count) });
-const pacing = (float = 0.5) => new ScanPacing({ minMs: 25, maxMs: 1_000 }, drawing(float));
+const pacing = () => new ScanPacing({ minMs: 25, maxMs: 1_000 });
 
 /** Rests after `looks` empty looks, each told `nextInMs`. */
 function rests(looks: number, nextInMs: number | null): number[] {
@@ -43,14 +44,22 @@ describe('how long a scheduler rests', () => {
   });
 
   test('a failing store is left alone for longer each time, within a cap and with jitter', () => {
-    const longest = pacing(1);
-    const shortest = pacing(0);
-    const upper = Array.from({ length: 9 }, () => longest.failed());
-    const lower = Array.from({ length: 9 }, () => shortest.failed());
-    expect(upper).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
-    expect(lower).toEqual(upper.map((delayMs) => delayMs / 2));
-    expect(longest.restMs()).toBe(10_000);
-    longest.answered();
-    expect(longest.restMs()).toBe(25);
+    const rests = (float: number): number[] => {
+      const outage = new OutagePacing(drawing(float));
+      return Array.from({ length: 9 }, () => {
+        outage.failed();
+        return outage.restMs;
+      });
+    };
+    expect(rests(1)).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
+    expect(rests(0)).toEqual(rests(1).map((delayMs) => delayMs / 2));
+  });
+
+  test('a store that answers again is asked at once', () => {
+    const outage = new OutagePacing(drawing(1));
+    outage.failed();
+    expect(outage).toMatchObject({ failing: true, restMs: 100 });
+    outage.answered();
+    expect(outage).toMatchObject({ failing: false, restMs: 0 });
   });
 });

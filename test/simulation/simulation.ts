@@ -220,6 +220,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     abandonMs: limits.abandonMs,
     maxProcessingRows: random.chance(0.3) ? random.int(1, 4) : 64,
     stopGraceMs: random.int(0, 400),
+    queueProfile: random.chance(0.5) ? 'reserved' : 'default-heavy',
     poll: { minMs: 25, maxMs: random.int(300, 2_000) },
     repairEveryMs: random.int(1_000, 6_000),
   });

@@ -181,7 +181,7 @@ export class Life {
     const commits = new GroupCommit({
       materialize: (request) => store.materialize(request),
       clock,
-      onCommitted: (packId) => this.#supervisor?.wake(packId),
+      onCommitted: ({ packId, queueClasses }) => this.#supervisor?.wake(packId, queueClasses),
       onFailure: () => undefined,
       gatherMs: this.#traits.gatherMs,
       maxReceipts: 8,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { QUEUE_CLASSES } from '../../src/core/work.js';
 import { until } from '../support/manual-clock.js';
 import { gate, packOf, record, useBench } from '../support/work-bench.js';
 
@@ -115,7 +116,7 @@ describe('draining', () => {
 
   test('[FLG-1] more slots than the conservative default are kept, and logged as unsafe', async () => {
     const bench = await openBench();
-    await bench.admitSources(12);
+    await bench.admitSources(12, QUEUE_CLASSES);
     const go = gate();
     let running = 0;
     const pack = packOf(async () => {
@@ -136,7 +137,7 @@ describe('draining', () => {
 
   test('[FLG-1] the default is four slots, and nothing is said about it', async () => {
     const bench = await openBench();
-    await bench.admitSources(6);
+    await bench.admitSources(6, QUEUE_CLASSES);
     const go = gate();
     let running = 0;
     const pack = packOf(async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach } from 'vitest';
 import { systemNextTurn, systemRandom } from '../../src/core/system.js';
+import type { QueueClass } from '../../src/core/work.js';
 import { localLeaseKeeper } from '../../src/executor/lease-keeper-thread.js';
 import { definePack } from '../../src/packs/define-pack.js';
 import { signatures } from '../../src/packs/signatures.js';
@@ -143,10 +144,13 @@ export class WorkBench {
     if ('refused' in results) throw new Error(results.refused);
   }
 
-  /** Admits one event each of sources named `source-1` … `source-<count>`. */
-  admitSources(count: number, changes: ReceiptSketch = {}): Promise<void> {
-    const events = Array.from({ length: count }, (_, n) => ({ source: `source-${n + 1}` }));
-    return this.admit({ ...changes, events });
+  /** Admits one event each of sources named `source-1` … `source-<count>`, of these classes in turn. */
+  admitSources(count: number, queueClasses: readonly QueueClass[] = ['default']): Promise<void> {
+    const events = Array.from({ length: count }, (_, n) => ({
+      source: `source-${n + 1}`,
+      queueClass: queueClasses[n % queueClasses.length]!,
+    }));
+    return this.admit({ events });
   }
 
   /** In order of materialization. */
