@@ -8,7 +8,7 @@
  *    │   │ a slot waits, nothing is known            │    └─full batch, wake─┘  │
  *    │   └───────────────▶ resting ──wake, return────┘                          │
  *    │                       ▲  └──timer──▶ scanning (peek first) ──────────────┤
- *    │                       └─────────────── nothing found, store out ─────────┤
+ *    │                       └─────────── nothing found, store out or pressed ──┤
  *    └────────────────────────────────────── no slot waits, budget used ────────┘
  *   any ──stop()──▶ stopped; a scan in flight ends first, and what it claimed is given back
  *
@@ -20,7 +20,8 @@ import type { Cancel, Clock, NextTurn } from '../core/clock.js';
 import { newLeaseToken } from '../core/ids.js';
 import type { Random } from '../core/random.js';
 import { QUEUE_CLASSES, type QueueClass } from '../core/work.js';
-import type { ClaimedItem, PeekResult, WorkItemService } from '../store/store.js';
+import type { ClaimedItem, ClaimRequest, PeekResult, WorkItemService } from '../store/store.js';
+import type { ClaimDecision, ClaimLimiter } from './claim-limiter.js';
 import { OutagePacing } from './outage-pacing.js';
 import { claimRoom, claimScope, planClaim, type SchedulerView } from './plan.js';
 import type { PollLimits } from './scan-pacing.js';
@@ -29,7 +30,9 @@ import { covers, type ExecutorShape, type ExecutorSlot, mayRun } from './shapes.
 import type { WorkEvents } from './work-events.js';
 
 export interface ClaimSchedulerOptions<Work> {
-  readonly service: Pick<WorkItemService, 'peek' | 'claim'>;
+  /** Without `reclaimStale` a scan that may only take over expired leases does nothing (PRS-3). */
+  readonly service: Pick<WorkItemService, 'peek' | 'claim'> & Partial<Pick<WorkItemService, 'reclaimStale'>>;
+  readonly limiter: Pick<ClaimLimiter, 'decide'>;
   readonly packId: number;
   readonly generation: number;
   readonly processingBudget: number;
@@ -74,6 +77,8 @@ export class CentralClaimScheduler<Work> {
   #permits: Permits | null = null;
   #stopping = false;
   #unanswered: Unanswered<Work> | null = null;
+  /** Monotonic: no scan before; wakes do not cut it short. */
+  #heldOffUntil = 0;
   #cancelRest: Cancel = () => undefined;
   #scan: Promise<void> = Promise.resolve();
 
@@ -84,7 +89,7 @@ export class CentralClaimScheduler<Work> {
 
   /** Nothing runs here, and the last look for every shape, made after the last wake, found nothing claimable. */
   get isIdle(): boolean {
-    const settled = this.#phase === 'resting' && this.#busy.size === 0 && !this.#outage.failing;
+    const settled = this.#phase === 'resting' && this.#busy.size === 0 && !this.#isHeldOff;
     return settled && [...this.#lines.values()].every((line) => !line.dirty);
   }
 
@@ -140,8 +145,13 @@ export class CentralClaimScheduler<Work> {
   #advance(): void {
     const quiet = this.#phase === 'parked' || this.#phase === 'resting';
     if (!quiet || this.#room() === 0) return;
-    if (!this.#outage.failing && this.#next() !== null) this.#gather();
+    if (!this.#isHeldOff && this.#next() !== null) this.#gather();
     else if (this.#phase === 'parked') this.#rest();
+  }
+
+  /** The store is failing or pressed: it is left alone for a while. */
+  get #isHeldOff(): boolean {
+    return this.#heldOffUntil > this.#options.clock.monotonic();
   }
 
   /** Items that any scan could bring. */
@@ -171,8 +181,8 @@ export class CentralClaimScheduler<Work> {
     const { clock } = this.#options;
     this.#phase = 'resting';
     const lookAt = lineToLook(this.#lines.values())?.lookAt ?? 0;
-    const restMs = this.#outage.failing ? this.#outage.restMs : Math.max(0, lookAt - clock.monotonic());
-    this.#cancelRest = clock.after(restMs, () => this.#startScan());
+    const next = this.#isHeldOff ? this.#heldOffUntil : lookAt;
+    this.#cancelRest = clock.after(Math.max(0, next - clock.monotonic()), () => this.#startScan());
   }
 
   #startScan(): void {
@@ -195,6 +205,7 @@ export class CentralClaimScheduler<Work> {
     } catch (error) {
       this.#soil();
       this.#outage.failed();
+      this.#heldOffUntil = clock.monotonic() + this.#outage.restMs;
       events.emit('scanFailed', { packId, error, retryInMs: this.#outage.restMs });
     }
     this.#permits = null;
@@ -206,8 +217,11 @@ export class CentralClaimScheduler<Work> {
   /** Permits first, then a look unless there is reason to claim at once, then the claim; nothing is kept of them. */
   async #serve(line: ShapeLine<Work>): Promise<void> {
     const { shape, pacing } = line;
-    const count = claimRoom({ ...this.#budget(), idle: line.waiting.length });
+    const { kind, maxClaims: count } = this.#decide(line);
+    if (kind === 'denied') return;
     this.#permits = { shape, count };
+    // Fresh work stays where it is, and so does what is known of it.
+    if (kind === 'stale_only') return await this.#takeOver(line, count);
     const atOnce = this.#unanswered !== null || (line.dirty && (line.announced || !pacing.isCold));
     this.#setDirty(shape, false);
     if (atOnce && ((await this.#claim(line, count)) > 0 || line.dirty)) return;
@@ -216,6 +230,22 @@ export class CentralClaimScheduler<Work> {
     if (!seen.ready) return pacing.foundNothing(seen.nextInMs);
     // A hint, which may turn out wrong and must not spin.
     if (atOnce || this.#stopping || (await this.#claim(line, count)) === 0) pacing.foundNothing(null);
+  }
+
+  #decide({ shape, waiting }: ShapeLine<Work>): ClaimDecision {
+    const { packId, clock, limiter, events } = this.#options;
+    const asked = claimRoom({ ...this.#budget(), idle: waiting.length });
+    const decision = limiter.decide(asked);
+    if (decision.restMs > 0) this.#heldOffUntil = clock.monotonic() + decision.restMs;
+    events.emit('claimDecided', { packId, shape, waiting: waiting.length, asked, decision });
+    return decision;
+  }
+
+  /** Expired leases and nothing else; never a general claim, also where that is all the service can do (PRS-3). */
+  async #takeOver(line: ShapeLine<Work>, permits: number): Promise<void> {
+    const { reclaimStale } = this.#options.service;
+    const plan = planClaim({ ...this.#view(line, permits), mode: 'stale' });
+    if (reclaimStale !== undefined && plan.kind === 'claim') await this.#ask(line, plan.request);
   }
 
   /** Of what a scan for this shape sees, others may have seen less. */
@@ -238,16 +268,20 @@ export class CentralClaimScheduler<Work> {
 
   /** @returns the items it brought */
   async #claim(line: ShapeLine<Work>, permits: number): Promise<number> {
-    const { packId, service, clock, events } = this.#options;
     const plan = planClaim(this.#view(line, permits));
-    if (plan.kind === 'wait') return 0;
-    const { request } = plan;
+    return plan.kind === 'wait' ? 0 : await this.#ask(line, plan.request);
+  }
+
+  async #ask(line: ShapeLine<Work>, request: ClaimRequest): Promise<number> {
+    const { packId, service, clock, events } = this.#options;
     const sentAt = clock.monotonic();
     this.#unanswered = { token: request.token, line };
-    const result = await service.claim(request);
+    const stale = request.mode === 'stale';
+    const result = await (stale ? service.reclaimStale!(request) : service.claim(request));
     this.#unanswered = null;
     const asked = request.maxClaims;
-    events.emit('scanned', { packId, kind: 'claim', shape: line.shape.name, asked, result });
+    const kind = stale ? 'reclaim' : 'claim';
+    events.emit('scanned', { packId, kind, shape: line.shape.name, asked, result });
     if (result.items.length >= asked) this.#setDirty(line.shape, true);
     if (result.items.length > 0) line.found();
     await this.#handOut(line, result.items, sentAt);

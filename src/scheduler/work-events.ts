@@ -1,14 +1,24 @@
 import type { Outcome } from '../core/outcome.js';
 import type { WorkItemState } from '../core/work.js';
 import type { ClaimedItem, ClaimResult } from '../store/store.js';
+import type { ClaimDecision } from './claim-limiter.js';
 import type { ExecutorShape } from './shapes.js';
 
 /** What happens to work in this process, for statistics, logs and tests. Nothing here decides anything. */
 export interface WorkEventMap {
-  /** One look at the queue ended: a `peek`, or a `claim` with what it brought. */
+  /** The claim limiter decided on a scan that is about to begin (PRS-2, MET-3). */
+  claimDecided: {
+    readonly packId: number;
+    readonly shape: ExecutorShape;
+    /** Slots of the shape that wait, and how many items were asked for; a full budget asks for fewer. */
+    readonly waiting: number;
+    readonly asked: number;
+    readonly decision: ClaimDecision;
+  };
+  /** One look at the queue ended: a `peek`, or a `claim` with what it brought; `reclaim`: of expired leases alone. */
   scanned: {
     readonly packId: number;
-    readonly kind: 'peek' | 'claim';
+    readonly kind: 'peek' | 'claim' | 'reclaim';
     /** Whose slots the scan was for. */
     readonly shape: ExecutorShape['name'];
     /** Items it could bring; 0 for a peek. */

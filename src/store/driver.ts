@@ -17,5 +17,17 @@ export interface Driver {
    * (GET_LOCK on MySQL; BEGIN IMMEDIATE around all of it on SQLite). For migrations.
    */
   exclusively<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** What was measured in passing; asks the database nothing. */
+  pressure(): DriverPressure;
   close(): Promise<void>;
+}
+
+/** How hard the way to the database is to go, as far as its driver knows. */
+export interface DriverPressure {
+  /** How long whoever waits longest for a connection has waited; 0: nobody waits. `null` without a pool. */
+  readonly poolWaitMs: number | null;
+  /** Moving average of the time a statement takes. */
+  readonly statementMs: number;
+  /** Size of SQLite's write-ahead log; `null` on other engines. */
+  readonly walBytes: number | null;
 }

@@ -70,6 +70,7 @@ export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store 
 
     schemaStatus: () => schemaStatus(driver),
     migrate: () => migrate(driver),
+    pressure: async () => ({ ...driver.pressure(), inboxDepth: null }),
     ping: async () => void (await driver.query(() => read(ping))),
     close: () => driver.close(),
   };

@@ -14,6 +14,7 @@ import type {
   WorkItemState,
   WorkType,
 } from '../core/work.js';
+import type { DriverPressure } from './driver.js';
 import type {
   EventDetail,
   EventFilter,
@@ -275,6 +276,12 @@ export interface HeldResult {
 
 // ── the whole ────────────────────────────────────────────────────────────────────────────────────────────
 
+/** How hard the store is pressed, from what was measured in passing. What an engine does not have is `null`. */
+export interface StorePressure extends DriverPressure {
+  /** Calls that wait for the store thread. */
+  readonly inboxDepth: number | null;
+}
+
 export interface Store extends WorkItemService {
   readonly engine: 'sqlite' | 'mysql';
 
@@ -308,6 +315,8 @@ export interface Store extends WorkItemService {
 
   schemaStatus(): Promise<SchemaStatus>;
   migrate(): Promise<{ readonly applied: readonly string[] }>;
+  /** Answered beside the queue of other calls, without a statement. */
+  pressure(): Promise<StorePressure>;
   /** One short statement; rejects with `StoreOutage` when the database cannot be reached. */
   ping(): Promise<void>;
   /** Idempotent; later calls of other verbs reject. */

@@ -9,6 +9,8 @@ import type { LeaseHandle } from '../executor/lease-handle.js';
 import type { WorkRun } from '../executor/work-run.js';
 import type { FlowLog, Pack } from '../packs/types.js';
 import { CentralClaimScheduler } from '../scheduler/central-claim-scheduler.js';
+import { ClaimLimiter } from '../scheduler/claim-limiter.js';
+import type { PressureGauge } from '../scheduler/pressure-gauge.js';
 import { executorSlots } from '../scheduler/shapes.js';
 import type { WorkEvents } from '../scheduler/work-events.js';
 import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
@@ -19,6 +21,7 @@ import type { SupervisorSettings } from './supervisor-settings.js';
 /** What all pools of a process share. */
 export interface PoolParts {
   readonly store: WorkItemService & Pick<Store, 'repairReadiness'>;
+  readonly gauge: PressureGauge;
   readonly settings: SupervisorSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -93,11 +96,12 @@ export class PackPool {
   }
 
   #makeScheduler(): CentralClaimScheduler<WorkRun> {
-    const { settings, store } = this.#parts;
+    const { settings, store, gauge, clock } = this.#parts;
     const { packId, generation } = this.installed;
     return new CentralClaimScheduler<WorkRun>({
       ...this.#parts,
       service: store,
+      limiter: new ClaimLimiter(settings.pressure, () => gauge.read(), clock),
       packId,
       generation,
       processingBudget: settings.maxProcessingRows,

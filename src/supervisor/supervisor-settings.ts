@@ -1,5 +1,6 @@
 import { LaneheadError } from '../core/errors.js';
 import { QUEUE_PROFILES, type QueueProfile } from '../core/work.js';
+import { DEFAULT_PRESSURE, PROBES, type PressureLimits } from '../scheduler/claim-limiter.js';
 import { DEFAULT_POLL, type PollLimits } from '../scheduler/scan-pacing.js';
 
 export interface SupervisorSettings {
@@ -18,6 +19,8 @@ export interface SupervisorSettings {
   /** What an aborted call has left to settle in, once the time to stop is over. Default 1,000. */
   readonly stopGraceMs: number;
   readonly poll: PollLimits;
+  /** From which pressure on the store fewer items are claimed, and from which none (PRS-2); all probes, see docs/configuration. */
+  readonly pressure: PressureLimits;
   /** Rest between two sweeps over the readiness marks. Default 60,000. */
   readonly repairEveryMs: number;
 }
@@ -33,13 +36,17 @@ const DEFAULTS = {
   flowDeadlineMs: 30_000,
   stopGraceMs: 1_000,
   poll: DEFAULT_POLL,
+  pressure: DEFAULT_PRESSURE,
   repairEveryMs: 60_000,
 };
 
 /** 24.8 days, and far more slots than a process can have: beyond it a unit was mistaken. */
 const MAX_SETTING = 2 ** 31 - 1;
 
-const BOUNDS: readonly (readonly [keyof Omit<SupervisorSettings, 'poll' | 'queueProfile'>, number])[] = [
+const BOUNDS: readonly (readonly [
+  keyof Omit<SupervisorSettings, 'poll' | 'pressure' | 'queueProfile'>,
+  number,
+])[] = [
   ['workersPerPack', 1],
   ['maxProcessingRows', 1],
   ['leaseMs', 100],
@@ -49,7 +56,7 @@ const BOUNDS: readonly (readonly [keyof Omit<SupervisorSettings, 'poll' | 'queue
   ['repairEveryMs', 1],
 ];
 
-const UNBOUNDED = ['poll', 'queueProfile'];
+const UNBOUNDED = ['poll', 'pressure', 'queueProfile'];
 
 /** Defaults filled in, checked and frozen. @throws LaneheadError `invalid_configuration` that names every wrong one. */
 export function supervisorSettings(given: Partial<SupervisorSettings> = {}): SupervisorSettings {
@@ -83,6 +90,15 @@ export function supervisorProblems(given: Partial<SupervisorSettings>): SettingP
   const { minMs = 0, maxMs = 0 } = settings.poll ?? {};
   if (!isWithin(minMs, 1) || !isWithin(maxMs, minMs))
     problems.push({ name: 'poll', message: 'needs 1 <= minMs <= maxMs' });
+  for (const name of Object.keys(settings.pressure ?? {})) {
+    if (!PROBES.some((probe) => probe === name))
+      problems.push({ name: `pressure.${name}`, message: `is none of ${PROBES.join(', ')}` });
+  }
+  for (const probe of PROBES) {
+    const { soft = Number.NaN, hard = Number.NaN } = settings.pressure?.[probe] ?? {};
+    if (!(soft >= 0 && hard > soft))
+      problems.push({ name: `pressure.${probe}`, message: 'needs 0 <= soft < hard' });
+  }
   return problems;
 }
 

@@ -16,6 +16,7 @@ import { Finalizer } from '../executor/finalizer.js';
 import { LeaseHandle } from '../executor/lease-handle.js';
 import type { MainLink } from '../executor/lease-protocol.js';
 import type { FlowLog, Pack } from '../packs/types.js';
+import { PressureGauge } from '../scheduler/pressure-gauge.js';
 import { WorkEvents } from '../scheduler/work-events.js';
 import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
 import { logWorkEvents } from './log-work-events.js';
@@ -32,7 +33,7 @@ export interface SupervisedPack {
 }
 
 export interface SupervisorOptions {
-  readonly store: WorkItemService & Pick<Store, 'repairReadiness'>;
+  readonly store: WorkItemService & Pick<Store, 'repairReadiness' | 'pressure'>;
   readonly packs: readonly SupervisedPack[];
   readonly settings?: Partial<SupervisorSettings>;
   /** Leads to a lease keeper: in the store's thread, in one of its own, or (tests) in this one. */
@@ -183,6 +184,7 @@ function makeParts(options: SupervisorOptions, settings: SupervisorSettings, eve
   const { leaseMs, flowDeadlineMs, abandonMs } = settings;
   return {
     store,
+    gauge: new PressureGauge(() => store.pressure(), clock),
     settings,
     clock,
     random,

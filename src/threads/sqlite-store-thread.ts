@@ -23,7 +23,7 @@ function open(): Store | null {
     const data = workerData as SqliteThreadData;
     const store = openSqliteStore({ ...data, clock: steadyClock(systemClock), random: systemRandom() });
     answer({ kind: 'opened' });
-    return store;
+    return { ...store, pressure: async () => ({ ...(await store.pressure()), inboxDepth: inbox.depth }) };
   } catch (error) {
     answer({ kind: 'refused', error: toPlain(error) });
     port.close();
@@ -35,7 +35,9 @@ async function serve(store: Store, message: Extract<ToStore, { kind: 'call' }>):
   const { id, verb, args } = message;
   const call = store[verb] as (...args: readonly unknown[]) => Promise<unknown>;
   try {
-    const value = await inbox.submit(VERBS[verb], () => call(...args));
+    const inboxClass = VERBS[verb];
+    const job = () => call(...args);
+    const value = inboxClass === 'beside' ? await job() : await inbox.submit(inboxClass, job);
     answer({ kind: 'result', id, value });
   } catch (error) {
     answer({ kind: 'failed', id, error: toPlain(error) });

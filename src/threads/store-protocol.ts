@@ -4,7 +4,7 @@ import { AccessRefused, StoreOutage } from '../store/driver.js';
 import type { Store } from '../store/store.js';
 import type { InboxClass } from './inbox.js';
 
-/** The verbs that travel, and the class each waits in. */
+/** The verbs that travel, and the class each waits in; `beside`: none, it is answered at once. */
 export const VERBS = {
   renew: 'leases',
   finalize: 'leases',
@@ -30,9 +30,10 @@ export const VERBS = {
   loadReceipt: 'people',
   schemaStatus: 'people',
   migrate: 'people',
+  pressure: 'beside',
   ping: 'people',
   close: 'people',
-} as const satisfies Record<Exclude<keyof Store, 'engine' | 'honorsClaimWorkTypes'>, InboxClass>;
+} as const satisfies Record<Exclude<keyof Store, 'engine' | 'honorsClaimWorkTypes'>, InboxClass | 'beside'>;
 
 export type Verb = keyof typeof VERBS;
 

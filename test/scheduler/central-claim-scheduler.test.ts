@@ -101,10 +101,10 @@ describe('the cost of waiting', () => {
   test('[DRN-1] a budget that others have used up is not asked for in a loop', async () => {
     const bench = await openBench();
     await bench.admitSources(2);
-    const other = new ClaimingSlots(bench, sharedSlots(1), 1);
+    const other = new ClaimingSlots(bench, sharedSlots(1), { processingBudget: 1 });
     await until(() => other.running.length === 1, 'another holder uses the budget');
     const before = bench.steered.count('claim');
-    const slots = new ClaimingSlots(bench, sharedSlots(1), 1);
+    const slots = new ClaimingSlots(bench, sharedSlots(1), { processingBudget: 1 });
     await bench.clock.advance(LEASE_MS - 1);
     expect(slots.running).toHaveLength(0);
     expect(bench.steered.count('claim') - before).toBeLessThan(10);
@@ -115,7 +115,7 @@ describe('the budget', () => {
   test('[TRM-2] [DRN-1] rows in processing stay within a budget smaller than the slots', async () => {
     const bench = await openBench();
     await bench.admitSources(10);
-    const slots = new ClaimingSlots(bench, sharedSlots(16), 3);
+    const slots = new ClaimingSlots(bench, sharedSlots(16), { processingBudget: 3 });
     const processing = () => bench.states().filter((state) => state === 'processing').length;
     for (let round = 0; round < 3; round++) {
       await until(() => slots.running.length === 3, 'three run');

@@ -48,7 +48,7 @@ describe('permits', () => {
   test('[RSV-1] [RSV-5] never exceed what the budget leaves', async () => {
     const bench = await openBench();
     await bench.admitSources(20, QUEUE_CLASSES);
-    const slots = new ClaimingSlots(bench, executorSlots('reserved', 16), 3);
+    const slots = new ClaimingSlots(bench, executorSlots('reserved', 16), { processingBudget: 3 });
     while (completed(bench) < 20) {
       await until(() => slots.running.length > 0, 'something runs');
       await turns();

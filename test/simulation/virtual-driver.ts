@@ -6,7 +6,13 @@
 
 import { sqliteDialect } from '../../src/store/dialects/sqlite/dialect.js';
 import { classify } from '../../src/store/dialects/sqlite/errors.js';
-import { Contention, type Driver, DuplicateKey, StoreOutage } from '../../src/store/driver.js';
+import {
+  Contention,
+  type Driver,
+  type DriverPressure,
+  DuplicateKey,
+  StoreOutage,
+} from '../../src/store/driver.js';
 import type { Call, Plan, Reply, Row } from '../../src/store/plan.js';
 import type { Faults } from './faults.js';
 import type { Hardships } from './hardships.js';
@@ -58,6 +64,10 @@ export class VirtualDriver implements Driver {
 
   exclusively<T>(_name: string, work: () => Promise<T>): Promise<T> {
     return work();
+  }
+
+  pressure(): DriverPressure {
+    return { poolWaitMs: 0, statementMs: 0, walBytes: 0 };
   }
 
   async close(): Promise<void> {}

@@ -1,5 +1,6 @@
 import { systemNextTurn } from '../../src/core/system.js';
 import { CentralClaimScheduler, type Permits } from '../../src/scheduler/central-claim-scheduler.js';
+import type { ClaimDecision } from '../../src/scheduler/claim-limiter.js';
 import { DEFAULT_POLL } from '../../src/scheduler/scan-pacing.js';
 import { type ExecutorSlot, executorSlots } from '../../src/scheduler/shapes.js';
 import { WorkEvents } from '../../src/scheduler/work-events.js';
@@ -20,13 +21,26 @@ export interface SlotRun {
 
 /** A scan as the store saw it, with what the scheduler had reserved then. */
 export interface SeenScan {
-  readonly verb: 'peek' | 'claim';
+  readonly verb: 'peek' | 'claim' | 'reclaim';
   readonly scope: ClaimScope;
   readonly permits: Permits | null;
   /** Slots of the reserved shape that waited, and slots of any shape that ran something. */
   readonly waiting: number;
   readonly running: number;
 }
+
+export interface ClaimingOptions {
+  readonly processingBudget?: number;
+  /** False: a service that cannot take over expired leases by themselves. */
+  readonly takesOver?: boolean;
+}
+
+export const granted = (asked: number): ClaimDecision => ({
+  kind: 'granted',
+  probe: null,
+  maxClaims: asked,
+  restMs: 0,
+});
 
 /** Slots without executors: each keeps what it is given until `finish`. */
 export class ClaimingSlots {
@@ -38,7 +52,11 @@ export class ClaimingSlots {
   readonly #bench: WorkBench;
   readonly #slots: readonly ExecutorSlot[];
 
-  constructor(bench: WorkBench, slots: readonly ExecutorSlot[], processingBudget = 256) {
+  /** What the next scans may do; by default all they ask for. */
+  decide: (asked: number) => ClaimDecision = granted;
+
+  constructor(bench: WorkBench, slots: readonly ExecutorSlot[], options: ClaimingOptions = {}) {
+    const { processingBudget = 256, takesOver = true } = options;
     this.#bench = bench;
     this.#slots = slots;
     const { clock, random, store, installed } = bench;
@@ -46,7 +64,11 @@ export class ClaimingSlots {
       service: {
         peek: (scope) => this.#seen('peek', scope, store.peek(scope)),
         claim: (request) => this.#seen('claim', request, store.claim(request)),
+        ...(takesOver && {
+          reclaimStale: (request) => this.#seen('reclaim', request, store.reclaimStale(request)),
+        }),
       },
+      limiter: { decide: (asked) => this.decide(asked) },
       packId: installed.packId,
       generation: installed.generation,
       processingBudget,

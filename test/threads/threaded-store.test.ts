@@ -52,6 +52,20 @@ describe('store thread', () => {
     await at.close();
   });
 
+  it('[PRS-2] [MET-2] tells how many calls wait, before they are answered', async () => {
+    const at = await openThreaded();
+    const calls = Array.from({ length: 50 }, () => at.store.stats({ exact: true }));
+    let answered = 0;
+    for (const call of calls) void call.then(() => answered++);
+    const { inboxDepth, walBytes, poolWaitMs } = await at.store.pressure();
+    expect(inboxDepth).toBeGreaterThan(0);
+    expect(inboxDepth).toBeGreaterThanOrEqual(50 - answered - 1);
+    expect({ walBytes: walBytes! > 0, poolWaitMs }).toEqual({ walBytes: true, poolWaitMs: null });
+    await Promise.all(calls);
+    expect((await at.store.pressure()).inboxDepth).toBe(0);
+    await at.close();
+  });
+
   it('a lease keeper inside the thread answers over its own port and closes', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lanehead-thread-'));
     const threaded = await openThreadedSqliteStore({

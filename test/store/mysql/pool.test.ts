@@ -43,6 +43,17 @@ describe('[ADM-3] the pool is bounded', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
+  test('[PRS-2] [MET-3] it tells how long the first in line has waited, and nothing when nobody waits', async () => {
+    const { driver, running, holding } = await busyDriver();
+    expect(driver.pressure()).toMatchObject({ poolWaitMs: 0, walBytes: null });
+    const waiting = ping(driver);
+    await until('a wait has lasted', () => driver.pressure().poolWaitMs! > 20);
+    holding.gate.send();
+    await Promise.all([running, waiting]);
+    expect(driver.pressure().poolWaitMs).toBe(0);
+    expect(driver.pressure().statementMs).toBeGreaterThan(0);
+  });
+
   test('a wait longer than acquireTimeoutMs is an outage; the one that gave up takes nothing later', async () => {
     const { driver, running, holding } = await busyDriver({ acquireTimeoutMs: 50 });
     const error = await failureOf(ping(driver));

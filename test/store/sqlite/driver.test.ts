@@ -38,6 +38,22 @@ describe('SQLite driver', () => {
   });
   const rows = () => driver.query(() => read<{ Id: number }>(all));
 
+  it('[PRS-2] [MET-3] a reader that holds the write-ahead log makes it grow; it is cut back when the reader is gone', async () => {
+    await driver.script(['CREATE TABLE B (Bytes BLOB)', 'PRAGMA journal_size_limit = 100000']);
+    const grow = statement('write', 'INSERT INTO B VALUES (zeroblob(1000000))');
+    const reader = new Database(path);
+    reader.exec('BEGIN; SELECT * FROM T');
+    for (let row = 0; row < 8; row++) driver.transactionNow(() => write(grow, []));
+    const held = driver.pressure();
+    expect(held).toMatchObject({ poolWaitMs: null });
+    expect(held.walBytes).toBeGreaterThan(8_000_000);
+    expect(held.statementMs).toBeGreaterThan(0);
+    reader.close();
+    // One commit checkpoints all of it, and the next one starts the log anew.
+    for (let id = 1; id <= 2; id++) driver.transactionNow(() => put(id));
+    expect(driver.pressure().walBytes).toBeLessThanOrEqual(100_000);
+  });
+
   it('[ADM-1] opens files in WAL with synchronous=FULL, and refuses what keeps nothing', () => {
     const pragma = statement('read', 'PRAGMA synchronous');
     expect(driver.transactionNow(() => read(pragma))).toEqual([{ synchronous: 2 }]);

@@ -1,5 +1,7 @@
+import type { Clock } from '../../../core/clock.js';
 import { LaneheadError } from '../../../core/errors.js';
 import { DuplicateKey } from '../../driver.js';
+import type { LatencyMeter } from '../../latency-meter.js';
 import type { Call, Param, Plan, Reply } from '../../plan.js';
 import type { Statement } from '../../statement.js';
 import type { MysqlConnection } from './connection.js';
@@ -23,6 +25,7 @@ export interface DriveSettings {
   /** `max_allowed_packet` of the server. */
   readonly maxPacketBytes: number;
   readonly onStatement?: ((step: MysqlStep) => void | Promise<void>) | undefined;
+  readonly meter: { readonly clock: Clock; readonly latency: LatencyMeter };
 }
 
 /**
@@ -53,7 +56,7 @@ export async function drive<T>(
 async function send(
   connection: MysqlConnection,
   call: Call,
-  { phaseOf, maxPacketBytes, onStatement }: DriveSettings,
+  { phaseOf, maxPacketBytes, onStatement, meter }: DriveSettings,
 ): Promise<Reply | Error> {
   const sql = textOf(call);
   try {
@@ -64,7 +67,10 @@ async function send(
       const detail = `${call.statement.name}: a row is longer than max_allowed_packet, ${maxPacketBytes} bytes`;
       return new LaneheadError('payload_too_large', detail);
     }
-    return await connection.execute(sql, call.params);
+    const startedAt = meter.clock.monotonic();
+    const reply = await connection.execute(sql, call.params);
+    meter.latency.note(startedAt);
+    return reply;
   } catch (error) {
     return classify(error, phaseOf(call));
   }

@@ -7,7 +7,8 @@
  *                └─ an idle connection had died ─▶ discard, acquire again
  */
 
-import { type Driver, StoreOutage } from '../../driver.js';
+import { type Driver, type DriverPressure, StoreOutage } from '../../driver.js';
+import { LatencyMeter } from '../../latency-meter.js';
 import type { Call, Plan } from '../../plan.js';
 import { type MysqlConnection, timedOut } from './connection.js';
 import { mysqlDialect } from './dialect.js';
@@ -51,10 +52,12 @@ class PooledDriver implements MysqlDriver {
   #server: ServerReport | null = null;
   readonly #settings: MysqlSettings;
   readonly #pool: Pool;
+  readonly #latency: LatencyMeter;
   readonly #closed = new AbortController();
 
   constructor(settings: MysqlSettings) {
     this.#settings = settings;
+    this.#latency = new LatencyMeter(settings.pool.clock);
     this.#pool = new Pool(settings.pool, () => openSession(settings.connection, settings.session));
   }
 
@@ -108,6 +111,10 @@ class PooledDriver implements MysqlDriver {
     }
   }
 
+  pressure(): DriverPressure {
+    return { poolWaitMs: this.#pool.waitMs, statementMs: this.#latency.latencyMs, walBytes: null };
+  }
+
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#pool.close(this.#settings.closeTimeoutMs);
@@ -115,7 +122,9 @@ class PooledDriver implements MysqlDriver {
 
   #drive<T>(connection: MysqlConnection, plan: () => Plan<T>, phaseOf: (call: Call) => Phase): Promise<T> {
     const { maxPacketBytes } = this.server;
-    return drive(connection, plan, { phaseOf, maxPacketBytes, onStatement: this.#settings.onStatement });
+    const { pool, onStatement } = this.#settings;
+    const meter = { clock: pool.clock, latency: this.#latency };
+    return drive(connection, plan, { phaseOf, maxPacketBytes, onStatement, meter });
   }
 
   /** An idle connection that turns out dead is replaced here, where nothing has been done on it yet. */

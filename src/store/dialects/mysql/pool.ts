@@ -34,6 +34,7 @@ interface Idle {
 }
 
 interface Waiter {
+  readonly sinceMs: number;
   /** `null`: one may be opened now; its place is reserved. */
   readonly serve: (connection: MysqlConnection | null) => void;
   readonly refuse: (error: Error) => void;
@@ -55,6 +56,12 @@ export class Pool {
   constructor(settings: PoolSettings, open: () => Promise<MysqlConnection>) {
     this.#settings = settings;
     this.#open = open;
+  }
+
+  /** How long whoever waits longest has waited; 0: nobody waits. */
+  get waitMs(): number {
+    const [first] = this.#waiters;
+    return first === undefined ? 0 : this.#settings.clock.monotonic() - first.sinceMs;
   }
 
   /** @throws StoreOutage `none` when no connection is free in time or none can be opened; or a permanent error. */
@@ -152,6 +159,7 @@ export class Pool {
       };
       const cancel = clock.after(acquireTimeoutMs, leave);
       const waiter: Waiter = {
+        sinceMs: clock.monotonic(),
         serve: (connection) => {
           cancel();
           resolve(connection);

@@ -1,7 +1,9 @@
+import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Clock } from '../../../core/clock.js';
 import { LaneheadError } from '../../../core/errors.js';
-import { type Driver, DuplicateKey } from '../../driver.js';
+import { type Driver, type DriverPressure, DuplicateKey } from '../../driver.js';
+import { LatencyMeter } from '../../latency-meter.js';
 import type { Call, Plan, Reply } from '../../plan.js';
 import { sqliteDialect } from './dialect.js';
 import { classify } from './errors.js';
@@ -33,7 +35,7 @@ export interface SqliteDriver extends Driver {
 export function openSqliteDriver(options: SqliteDriverOptions): SqliteDriver {
   const db = open(options);
   db.function('lanehead_now', { deterministic: false }, () => options.clock.now());
-  return new Connection(db, options.onStatement ?? (() => undefined));
+  return new Connection(db, options);
 }
 
 class Connection implements SqliteDriver {
@@ -41,11 +43,15 @@ class Connection implements SqliteDriver {
   readonly #db: Database.Database;
   readonly #onStatement: (name: string) => void;
   readonly #statements: PreparedStatements;
+  readonly #clock: Clock;
+  readonly #latency: LatencyMeter;
 
-  constructor(db: Database.Database, onStatement: (name: string) => void) {
+  constructor(db: Database.Database, { clock, onStatement = () => undefined }: SqliteDriverOptions) {
     this.#db = db;
     this.#statements = new PreparedStatements(db);
     this.#onStatement = onStatement;
+    this.#clock = clock;
+    this.#latency = new LatencyMeter(clock);
   }
 
   transactionNow<T>(plan: () => Plan<T>): T {
@@ -84,6 +90,11 @@ class Connection implements SqliteDriver {
     }
   }
 
+  pressure(): DriverPressure {
+    const wal = statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false });
+    return { poolWaitMs: null, statementMs: this.#latency.latencyMs, walBytes: wal?.size ?? 0 };
+  }
+
   async close(): Promise<void> {
     this.#db.close();
   }
@@ -107,13 +118,18 @@ class Connection implements SqliteDriver {
 
   #perform(call: Call): Reply {
     this.#onStatement(call.statement.name);
-    return this.#statements.perform(call);
+    const startedAt = this.#clock.monotonic();
+    const reply = this.#statements.perform(call);
+    this.#latency.note(startedAt);
+    return reply;
   }
 
   #control(name: string, text: string): void {
     this.#onStatement(name);
+    const startedAt = this.#clock.monotonic();
     try {
       this.#db.exec(text);
+      this.#latency.note(startedAt);
     } catch (error) {
       throw classify(error, name === 'COMMIT', this.#db.name);
     }
@@ -124,6 +140,9 @@ class Connection implements SqliteDriver {
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
   }
 }
+
+/** What the write-ahead log is cut back to when it starts anew. */
+const KEPT_WAL_BYTES = 64 * 2 ** 20;
 
 function open(options: SqliteDriverOptions): Database.Database {
   const memory = options.path === ':memory:';
@@ -137,6 +156,8 @@ function open(options: SqliteDriverOptions): Database.Database {
       db.pragma('journal_mode = WAL');
       // After journal_mode: better-sqlite3 compiles WAL with a default of NORMAL, which loses commits at power loss.
       db.pragma('synchronous = FULL');
+      // The log keeps the size of its worst hour otherwise, and its size is a sign of pressure.
+      db.pragma(`journal_size_limit = ${KEPT_WAL_BYTES}`);
       if (!memory) requireDurable(db);
     }
     return db;
