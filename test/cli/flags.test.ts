@@ -47,6 +47,8 @@ describe('rollout flags in a serving process', SLOW, () => {
   test('[FLG-1] more workers than 4 run, and are logged as unsafe', async () => {
     const { folder, serving, webhooks } = await serveWith({
       NEXUSCRM_CONNECTOR_INBOUND_WORKERS_PER_PACK: '6',
+      // Keeps no slot for bulk alone.
+      LANEHEAD_QUEUE_PROFILE: 'default-heavy',
     });
     const warning = await serving.until(({ stderr }) =>
       stderr
@@ -61,6 +63,15 @@ describe('rollout flags in a serving process', SLOW, () => {
     writeFileSync(join(folder, 'release'), '');
     await untilCounts(folder, { completed: 8 });
     expect(mostAtOnce(folder)).toBe(6);
+  });
+
+  test('[FLG-3] [RSV-3] the default profile keeps a slot for bulk, whatever else waits', async () => {
+    const { folder, webhooks } = await serveWith({ NEXUSCRM_CONNECTOR_INBOUND_WORKERS_PER_PACK: '4' });
+    await sendEach(webhooks, 'wait', 5);
+    await untilCounts(folder, { processing: 3, ready: 2 });
+    writeFileSync(join(folder, 'release'), '');
+    await untilCounts(folder, { completed: 5 });
+    expect(mostAtOnce(folder)).toBe(3);
   });
 
   test('[FLG-1] 4 workers are not', async () => {
