@@ -13,6 +13,7 @@ import { decideHeld } from './verbs/held.js';
 import { repairReadiness } from './verbs/lanes.js';
 import * as leases from './verbs/lease.js';
 import { materialize, rematerialize } from './verbs/materialize.js';
+import { peek } from './verbs/peek.js';
 import * as reports from './verbs/reports.js';
 
 export interface SqlStoreParts {
@@ -44,7 +45,7 @@ export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store 
     rematerialize: (request) => within(() => rematerialize(request)),
 
     honorsClaimWorkTypes: () => true,
-    peek: (scope) => asking(() => claims.peek(scope)),
+    peek: (scope) => asking(() => peek(scope)),
     claim: (request) => within((attempt) => claims.claim(request, adopts(request, attempt))),
     claimForEvent: (request, eventId) =>
       within((attempt) => claims.claimForEvent(request, eventId, adopts(request, attempt))),
