@@ -49,6 +49,22 @@ CREATE TABLE `_System_ConnectorIdempotency` (
   PRIMARY KEY (`IdempotencyKey`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `_System_ConnectorLimit` (
+  `LimitKey` varchar(72) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `PackId` bigint(20) NOT NULL,
+  `Arrival` bigint(20) NOT NULL,
+  `DueDate` bigint(20) DEFAULT NULL,
+  PRIMARY KEY (`LimitKey`),
+  KEY `ix_connector_limit_due` (`PackId`,`DueDate`,`LimitKey`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `_System_ConnectorLimited` (
+  `LimitKey` varchar(72) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `LaneOrdinal` bigint(20) NOT NULL,
+  `WorkId` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (`LimitKey`,`LaneOrdinal`,`WorkId`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `_System_ConnectorProjection` (
   `ProjectionKey` varchar(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   `PackId` bigint(20) NOT NULL,

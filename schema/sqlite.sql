@@ -46,6 +46,20 @@ CREATE TABLE _System_ConnectorIdempotency (
       LastSeenDate INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE _System_ConnectorLimit (
+      LimitKey TEXT NOT NULL PRIMARY KEY,
+      PackId INTEGER NOT NULL,
+      Arrival INTEGER NOT NULL,
+      DueDate INTEGER
+    ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _System_ConnectorLimited (
+      LimitKey TEXT NOT NULL,
+      LaneOrdinal INTEGER NOT NULL,
+      WorkId TEXT NOT NULL,
+      PRIMARY KEY (LimitKey, LaneOrdinal, WorkId)
+    ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE _System_ConnectorProjection (
       ProjectionKey TEXT NOT NULL PRIMARY KEY,
       PackId INTEGER NOT NULL,
@@ -165,6 +179,9 @@ CREATE TABLE _System_SchedulerLease (
       LeaseUntil INTEGER NOT NULL,
       UpdatedDate INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ix_connector_limit_due ON _System_ConnectorLimit
+      (PackId, DueDate, LimitKey);
 
 CREATE INDEX ix_connector_receipt_quarantine
       ON _System_ConnectorReceipt (QuarantinedDate, ReceiptId) WHERE QuarantinedDate IS NOT NULL;

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { LaneheadError } from '../core/errors.js';
+import type { Limit, Limits } from '../core/limits.js';
 import { packSchema } from './pack-schema.js';
 import { faultsOf } from './schema-parts.js';
 import type { Pack, PackInput, Route, RouteInput } from './types.js';
 
-type Head = Pick<PackInput, 'name' | 'version'>;
+type Head = Pick<PackInput, 'name' | 'version' | 'limits'>;
 type IsUnion<T, Whole = T> = T extends unknown ? ([Whole] extends [T] ? false : true) : never;
 type OnlyRoute<Routes> = IsUnion<keyof Routes> extends false ? unknown : never;
 
@@ -29,9 +30,9 @@ export function definePack(input: unknown): Pack {
   if (!result.success) {
     throw new LaneheadError('invalid_pack', faultsOf(result.error, 'pack').join('; '));
   }
-  const { name, version, routes } = result.data;
+  const { name, version, limits, routes } = result.data;
   const named = Object.entries(routes).map(([route, parts]) => [route, frozenRoute(route, parts)] as const);
-  return Object.freeze({ name, version, routes: frozenMap(named) });
+  return Object.freeze({ name, version, limits: limits && frozenLimits(limits), routes: frozenMap(named) });
 }
 
 /** A route by itself, for what `definePack` says about inference, and to share routes between packs. */
@@ -46,6 +47,17 @@ function frozenRoute(name: string, parts: RouteParts): Route {
   const ack = parts.ack && Object.freeze(parts.ack);
   // The schema knows the callbacks as functions; their types are the overloads' business.
   return Object.freeze({ name, ...parts, retry, ack }) as Route;
+}
+
+function frozenLimits(limits: Limits): Limits {
+  const frozen = ({ rate, concurrency }: Limit): Limit =>
+    Object.freeze({ rate: rate && Object.freeze(rate), concurrency });
+  const { pack, namespace, source } = limits;
+  return Object.freeze({
+    pack: pack && frozen(pack),
+    namespace: namespace && frozen(namespace),
+    source: source && frozen(source),
+  });
 }
 
 /** Frozen against its own methods too, which `Object.freeze` does not do for a Map. */

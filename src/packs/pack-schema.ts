@@ -66,6 +66,43 @@ function inOrder(policy: {
   return typeof baseMs !== 'number' || typeof maxMs !== 'number' || maxMs >= baseMs;
 }
 
+const limit = z
+  .strictObject(
+    {
+      rate: z
+        .strictObject(
+          {
+            count: integer(1, 1_000_000),
+            perMs: integer(1, 31 * DAY_MS),
+            burst: integer(1, 1_000_000).default(1),
+          },
+          'must be an object',
+        )
+        .refine(({ count, burst }) => burst <= count, {
+          ...evenWithOtherFaults,
+          path: ['burst'],
+          error: 'must be at most count',
+        })
+        .nullable()
+        .default(null),
+      concurrency: integer(1, 1_000_000).nullable().default(null),
+    },
+    'must be an object',
+  )
+  .refine(({ rate, concurrency }) => rate !== null || concurrency !== null, {
+    ...evenWithOtherFaults,
+    error: 'must have a rate, a concurrency, or both',
+  });
+
+const limits = z.strictObject(
+  {
+    pack: limit.nullable().default(null),
+    namespace: limit.nullable().default(null),
+    source: limit.nullable().default(null),
+  },
+  'must be an object',
+);
+
 const ack = z
   .strictObject(
     {
@@ -117,6 +154,7 @@ export const packSchema = z.strictObject(
     version: text
       .max(64, 'must be at most 64 characters')
       .regex(SEMVER, 'must be a semantic version, as 1.0.0'),
+    limits: limits.nullable().default(null),
     routes: z
       .record(name, route, 'must be an object of routes')
       .refine((routes) => Object.keys(routes).length > 0, 'must name at least one route'),

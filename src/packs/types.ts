@@ -3,6 +3,7 @@
  * second, once, frozen.
  */
 
+import type { Limits } from '../core/limits.js';
 import type { RetryPolicy } from '../core/retry.js';
 import type { EventOrigin, OnConflict, OnDead, Ordering, QueueClass } from '../core/work.js';
 
@@ -187,11 +188,33 @@ export interface RouteInput<Prefetched = unknown> {
   readonly flow: (event: FlowEvent, ctx: FlowContext<Prefetched>) => Promise<void> | void;
 }
 
+/** At least one of the two. */
+export interface LimitInput {
+  /** At most `count` starts in `perMs` milliseconds, evenly spread; after a pause `burst` (default 1) may follow at once. */
+  readonly rate?: { readonly count: number; readonly perMs: number; readonly burst?: number };
+  /** Flows that run at once. */
+  readonly concurrency?: number;
+}
+
+/**
+ * What the provider's API allows the flows of a pack, over all processes. What is over a limit waits in the queue: it
+ * holds no executor, keeps its order, and costs nothing of its budget of failures.
+ */
+export interface LimitsInput {
+  /** Over all namespaces: a quota of the application. */
+  readonly pack?: LimitInput;
+  /** In each namespace: a quota of the tenant. */
+  readonly namespace?: LimitInput;
+  /** For each source key of a namespace. */
+  readonly source?: LimitInput;
+}
+
 export interface PackInput {
   /** Lower-case letters, digits, `-` and `_`; 1 to 64; part of the URL. */
   readonly name: string;
   /** Semantic version. */
   readonly version: string;
+  readonly limits?: LimitsInput;
   readonly routes: Readonly<Record<string, RouteInput<never>>>;
 }
 
@@ -217,5 +240,6 @@ export interface Route {
 export interface Pack {
   readonly name: string;
   readonly version: string;
+  readonly limits: Limits | null;
   readonly routes: ReadonlyMap<string, Route>;
 }

@@ -20,7 +20,14 @@ import type { Cancel, Clock, NextTurn } from '../core/clock.js';
 import { newLeaseToken } from '../core/ids.js';
 import type { Random } from '../core/random.js';
 import { QUEUE_CLASSES, type QueueClass } from '../core/work.js';
-import type { ClaimedItem, ClaimRequest, PeekResult, WorkItemService } from '../store/store.js';
+import type {
+  ClaimedItem,
+  ClaimLimits,
+  ClaimRequest,
+  ClaimResult,
+  PeekResult,
+  WorkItemService,
+} from '../store/store.js';
 import type { ClaimDecision, ClaimLimiter } from './claim-limiter.js';
 import { OutagePacing } from './outage-pacing.js';
 import { claimRoom, claimScope, planClaim, type SchedulerView } from './plan.js';
@@ -36,6 +43,8 @@ export interface ClaimSchedulerOptions<Work> {
   readonly packId: number;
   readonly generation: number;
   readonly processingBudget: number;
+  /** What the pack declares for its flows. */
+  readonly limits: ClaimLimits | null;
   readonly leaseMs: number;
   readonly poll: PollLimits;
   /** Who claims, for people. */
@@ -64,6 +73,9 @@ interface Unanswered<Work> {
   readonly token: string;
   readonly line: ShapeLine<Work>;
 }
+
+/** Expired leases are looked for all the same. */
+const MOST_LIMITED_REST_MS = 1_000;
 
 type Phase = 'parked' | 'gathering' | 'scanning' | 'resting' | 'stopped';
 
@@ -284,12 +296,20 @@ export class CentralClaimScheduler<Work> {
     events.emit('scanned', { packId, kind, shape: line.shape.name, asked, result });
     if (result.items.length >= asked) this.#setDirty(line.shape, true);
     if (result.items.length > 0) line.found();
+    this.#heedLimits(result);
     await this.#handOut(line, result.items, sentAt);
     return result.items.length;
   }
 
+  /** The pack's own rates are used up: no wake can bring anything before they allow a start again. */
+  #heedLimits({ items, limitedForMs }: ClaimResult): void {
+    if (items.length > 0 || limitedForMs === null) return;
+    const until = this.#options.clock.monotonic() + Math.min(limitedForMs, MOST_LIMITED_REST_MS);
+    this.#heldOffUntil = Math.max(this.#heldOffUntil, until);
+  }
+
   #view({ shape, preference }: ShapeLine<Work>, idle: number): SchedulerView {
-    const { packId, generation, leaseMs, holder, random } = this.#options;
+    const { packId, generation, limits, leaseMs, holder, random } = this.#options;
     const unanswered = this.#unanswered;
     return {
       ...this.#budget(),
@@ -298,6 +318,7 @@ export class CentralClaimScheduler<Work> {
       shape,
       preference,
       idle,
+      limits,
       leaseMs,
       token: unanswered?.token ?? newLeaseToken(random),
       repeat: unanswered !== null,

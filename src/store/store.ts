@@ -4,6 +4,7 @@
  * a `StoreOutage` (nothing is known to be stored, or exactly what an identical retry dedupes onto), or a bug.
  */
 
+import type { Limits } from '../core/limits.js';
 import type { Outcome, WorkError } from '../core/outcome.js';
 import type {
   EventOrigin,
@@ -141,6 +142,11 @@ export interface ClaimScope {
   readonly queueClasses: readonly QueueClass[];
 }
 
+/** Limits with the name that all installations of the pack share. */
+export interface ClaimLimits extends Limits {
+  readonly packName: string;
+}
+
 export interface ClaimRequest extends ClaimScope {
   /** Soft affinity (QCL-2); empty: the historical order. */
   readonly preference: readonly QueueClass[];
@@ -151,6 +157,8 @@ export interface ClaimRequest extends ClaimScope {
   readonly processingBudget: number;
   /** `fresh`: new work only. `stale`: reclaim only, never falls back. `any`: reclaim first, then new work. */
   readonly mode: 'fresh' | 'stale' | 'any';
+  /** What the pack declares for its flows; default: nothing. */
+  readonly limits?: ClaimLimits | null;
   /** Fresh random token of this claim. */
   readonly token: string;
   /**
@@ -192,6 +200,8 @@ export interface ClaimResult {
   readonly expired: number;
   /** Candidates that lost their CAS. */
   readonly misses: number;
+  /** Milliseconds until the rates that the pack declares for all its flows let another one start; `null`: they do. */
+  readonly limitedForMs: number | null;
 }
 
 /** What a plain look finds; costs one or two short statements and changes nothing. */

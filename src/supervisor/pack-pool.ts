@@ -13,7 +13,7 @@ import { ClaimLimiter } from '../scheduler/claim-limiter.js';
 import type { PressureGauge } from '../scheduler/pressure-gauge.js';
 import { executorSlots } from '../scheduler/shapes.js';
 import type { WorkEvents } from '../scheduler/work-events.js';
-import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
+import type { ClaimLimits, InstalledPack, Store, WorkItemService } from '../store/store.js';
 import { ReadinessRepair } from './readiness-repair.js';
 import { runSlot } from './slot.js';
 import type { SupervisorSettings } from './supervisor-settings.js';
@@ -38,6 +38,7 @@ export interface PoolParts {
 export class PackPool {
   readonly installed: InstalledPack;
   readonly #parts: PoolParts;
+  readonly #limits: ClaimLimits | null;
   readonly #scheduler: CentralClaimScheduler<WorkRun>;
   readonly #executor: Executor;
   readonly #repair: ReadinessRepair;
@@ -47,6 +48,7 @@ export class PackPool {
   constructor(parts: PoolParts, pack: Pack, installed: InstalledPack) {
     this.#parts = parts;
     this.installed = installed;
+    this.#limits = pack.limits && { packName: pack.name, ...pack.limits };
     this.#executor = new Executor({
       ...parts,
       service: parts.store,
@@ -105,6 +107,7 @@ export class PackPool {
       packId,
       generation,
       processingBudget: settings.maxProcessingRows,
+      limits: this.#limits,
       leaseMs: settings.leaseMs,
       poll: settings.poll,
       accept: (items, sentAt) => this.#executor.accept(items, sentAt),

@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { claimCases } from './claim-cases.js';
 import type { Engine } from './engine.js';
 import { finalizeCases } from './finalize-cases.js';
+import { limitCases } from './limit-cases.js';
 import { materializeCases } from './materialize-cases.js';
 import { ownershipCases } from './ownership-cases.js';
 import { packCases } from './pack-cases.js';
@@ -15,6 +16,7 @@ export function describeStore(engine: Engine): void {
     materializeCases(engine);
     claimCases(engine);
     preferenceCases(engine);
+    limitCases(engine);
     finalizeCases(engine);
     ownershipCases(engine);
     packCases(engine);

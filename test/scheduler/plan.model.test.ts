@@ -23,6 +23,7 @@ const view: fc.Arbitrary<SchedulerView> = fc
     running: amount,
     // Less than nothing, where a caller took something off.
     processingBudget: fc.oneof(amount, fc.constantFrom(-1, Number.MIN_SAFE_INTEGER)),
+    limits: fc.constant(null),
     mode: fc.constantFrom('any', 'fresh', 'stale'),
     repeat: fc.boolean(),
     packId: fc.nat(),
@@ -111,6 +112,7 @@ test('[DRN-1] [SCH-3] a pool that follows its plans is never over its budget and
           leaseMs: 1,
           token: '',
           holder: '',
+          limits: null,
           mode: 'any',
           repeat: false,
         } as const;

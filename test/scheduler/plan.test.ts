@@ -13,6 +13,7 @@ function view(changes: Partial<SchedulerView> = {}): SchedulerView {
     idle: 4,
     running: 0,
     processingBudget: 256,
+    limits: null,
     mode: 'any',
     leaseMs: 30_000,
     token: 'token',

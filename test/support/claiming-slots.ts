@@ -4,7 +4,7 @@ import type { ClaimDecision } from '../../src/scheduler/claim-limiter.js';
 import { DEFAULT_POLL } from '../../src/scheduler/scan-pacing.js';
 import { type ExecutorSlot, executorSlots } from '../../src/scheduler/shapes.js';
 import { WorkEvents } from '../../src/scheduler/work-events.js';
-import type { ClaimedItem, ClaimScope } from '../../src/store/store.js';
+import type { ClaimedItem, ClaimLimits, ClaimScope } from '../../src/store/store.js';
 import { LEASE_MS, type WorkBench } from './work-bench.js';
 
 /** Any class, no affinity. */
@@ -31,6 +31,7 @@ export interface SeenScan {
 
 export interface ClaimingOptions {
   readonly processingBudget?: number;
+  readonly limits?: ClaimLimits | null;
   /** False: a service that cannot take over expired leases by themselves. */
   readonly takesOver?: boolean;
 }
@@ -56,7 +57,7 @@ export class ClaimingSlots {
   decide: (asked: number) => ClaimDecision = granted;
 
   constructor(bench: WorkBench, slots: readonly ExecutorSlot[], options: ClaimingOptions = {}) {
-    const { processingBudget = 256, takesOver = true } = options;
+    const { processingBudget = 256, limits = null, takesOver = true } = options;
     this.#bench = bench;
     this.#slots = slots;
     const { clock, random, store, installed } = bench;
@@ -72,6 +73,7 @@ export class ClaimingSlots {
       packId: installed.packId,
       generation: installed.generation,
       processingBudget,
+      limits,
       leaseMs: LEASE_MS,
       poll: DEFAULT_POLL,
       holder: 'test',

@@ -1,6 +1,7 @@
 import { drainTable, installedPackTable, namespaceTable } from './m0001-authority.js';
 import { eventTable, idempotencyTable, receiptTable } from './m0004-facts.js';
 import { projectionTable, schedulerLeaseTable, workItemTable } from './m0007-work.js';
+import { limitedTable, limitTable } from './m0010-limits.js';
 import type { Migration } from './migration.js';
 
 /** In order of application. Append; never edit or reorder. */
@@ -14,6 +15,8 @@ export const MIGRATIONS: readonly Migration[] = [
   workItemTable,
   projectionTable,
   schedulerLeaseTable,
+  limitTable,
+  limitedTable,
 ];
 
 /** Lane ordinals below this are reserved for history that is materialized later but happened earlier. */

@@ -1,6 +1,6 @@
 import { marks, reading, repeated, writing } from '../statement.js';
 import { blockedAmong } from './lanes.js';
-import { EVENT, PACK, RECEIPT, WORK_ITEM } from './tables.js';
+import { EVENT, LIMIT, PACK, RECEIPT, WORK_ITEM } from './tables.js';
 
 const MAX_ITEMS = 256;
 
@@ -66,7 +66,7 @@ export const candidateForEvent = reading(
     ORDER BY LaneOrdinal`,
 );
 
-/** What a poll asks. One row; nothing is locked or changed. Parameters: type × 3 and pack × 3 for each type. */
+/** What a poll asks. One row; nothing is locked or changed. Parameters: pack and type for each bucket, then the pack. */
 export const peekBuckets = reading(
   'claim.peekBuckets',
   (d) => `SELECT ${d.now} AS Now,
@@ -74,7 +74,8 @@ export const peekBuckets = reading(
       (SELECT MIN(BucketOrder) FROM ${WORK_ITEM} WHERE PackId = ? AND WorkType = ? AND Bucket = 'processing') AS LeaseEnd,
       (SELECT MIN(BucketOrder) FROM ${WORK_ITEM} WHERE PackId = ? AND WorkType = ? AND Bucket = 'ready:interactive') AS Interactive,
       (SELECT MIN(BucketOrder) FROM ${WORK_ITEM} WHERE PackId = ? AND WorkType = ? AND Bucket = 'ready:default') AS Standard,
-      (SELECT MIN(BucketOrder) FROM ${WORK_ITEM} WHERE PackId = ? AND WorkType = ? AND Bucket = 'ready:bulk') AS Bulk`,
+      (SELECT MIN(BucketOrder) FROM ${WORK_ITEM} WHERE PackId = ? AND WorkType = ? AND Bucket = 'ready:bulk') AS Bulk,
+      (SELECT MIN(DueDate) FROM ${LIMIT} WHERE PackId = ?) AS LimitDue`,
 );
 
 // ── locking: Events first, then WorkItems, each sorted ───────────────────────────────────────────────────

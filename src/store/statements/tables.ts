@@ -7,4 +7,6 @@ export const IDEMPOTENCY = '_System_ConnectorIdempotency';
 export const EVENT = '_System_ConnectorEvent';
 export const WORK_ITEM = '_System_ConnectorWorkItem';
 export const PROJECTION = '_System_ConnectorProjection';
+export const LIMIT = '_System_ConnectorLimit';
+export const LIMITED = '_System_ConnectorLimited';
 export const MIGRATION = '_System_Migration';

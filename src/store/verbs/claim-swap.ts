@@ -10,6 +10,8 @@ import type { ClaimedItem, ClaimRequest } from '../store.js';
 import { ids, readList, writeList } from './batches.js';
 import { lockRows } from './finalize.js';
 import { clearBlocked } from './lanes.js';
+import type { Progress, SharedLimits } from './shared-limits.js';
+import type { SourceLimits } from './source-limits.js';
 
 /** How long an item whose Event somebody else owns is left alone; it would miss at every scan. */
 const FOREIGN_REST_MS = 5_000;
@@ -26,6 +28,16 @@ export interface Claiming {
   stale: number;
   expired: number;
   misses: number;
+  readonly shared: SharedLimits;
+  readonly sources: SourceLimits | null;
+  /** Items that an earlier try has claimed already. */
+  adopted: number;
+  /** Rows in processing when the claim began. */
+  readonly processingBefore: number;
+}
+
+export function progressOf({ items, adopted, processing, processingBefore }: Claiming): Progress {
+  return { starts: items.length - adopted, added: processing - processingBefore };
 }
 
 export const lanesOf = (row: Pick<sql.ItemRow, 'LaneKey' | 'DeliveryLaneKey' | 'TargetLaneKey'>): string[] =>

@@ -1,9 +1,9 @@
 /**
  * A claim, in one transaction:
  *
- *   drain row ─▶ budget ─▶ expired leases ─▶ due heads promoted ─▶ scan ─▶ Events locked ─▶ WorkItems locked
- *                                                                    ▲                            │
- *                                                                    └── cursor past misses ◀─ two-table CAS
+ *   drain row ─▶ budget, limits ─▶ expired leases ─▶ due heads promoted ─▶ scan ─▶ Events locked ─▶ WorkItems locked
+ *                                                                           ▲                             │
+ *                                          limits written down ◀─ done ─────┴── cursor past misses ◀─ two-table CAS
  *
  * The scan believes hints. The CAS believes nothing: it evaluates the whole predicate again (OWN-1), on rows whose
  * Events are locked first (EVO-2). An item that fails on either side is a miss and takes nobody with it.
@@ -15,9 +15,11 @@ import * as sql from '../statements/claim.js';
 import type { ClaimRequest, ClaimResult } from '../store.js';
 import { writeList } from './batches.js';
 import { eligibleClasses, normalizedTypes, threeClasses } from './claim-scope.js';
-import { attempt, type Claiming, lanesOf, take } from './claim-swap.js';
+import { attempt, type Claiming, lanesOf, progressOf, take } from './claim-swap.js';
 import { promoteDue } from './lanes.js';
 import { reclaim } from './reclaim.js';
+import { freshLeft, lockPackLimit, openShared, settleShared } from './shared-limits.js';
+import { freeWaiting, openSources, settleSources, withinLimits } from './source-limits.js';
 
 /** Scans of one claim; bounds the work when most candidates miss. */
 const MAX_ROUNDS = 8;
@@ -29,17 +31,19 @@ export function* claim(request: ClaimRequest, adopt: boolean): Plan<ClaimResult>
   if (request.mode !== 'fresh') yield* reclaim(claiming);
   if (request.mode !== 'stale') {
     const room = request.processingBudget - claiming.processing;
-    const wanted = Math.min(request.maxClaims - claiming.items.length, room);
+    const limited = freshLeft(claiming.shared, progressOf(claiming));
+    const wanted = Math.min(request.maxClaims - claiming.items.length, room, limited);
     if (wanted > 0) yield* claimFresh(claiming, wanted);
   }
-  return close(claiming);
+  return yield* close(claiming);
 }
 
 /** Claims the item of one Event under the same predicates and the same budget. */
 export function* claimForEvent(request: ClaimRequest, eventId: string, adopt: boolean): Plan<ClaimResult> {
   const claiming = yield* openClaim(request, adopt);
   if (claiming === null) return NOTHING;
-  if (claiming.items.length === 0 && claiming.processing < request.processingBudget) {
+  const room = request.processingBudget - claiming.processing;
+  if (claiming.items.length === 0 && Math.min(room, freshLeft(claiming.shared, progressOf(claiming))) > 0) {
     const [first, second] = [claiming.workTypes[0]!, claiming.workTypes.at(-1)!];
     const rows = yield* read<sql.CandidateRow>(sql.candidateForEvent, [
       eventId,
@@ -48,17 +52,26 @@ export function* claimForEvent(request: ClaimRequest, eventId: string, adopt: bo
       second,
       ...threeClasses(request),
     ]);
-    yield* attempt(claiming, rows.slice(0, 1));
+    yield* attempt(claiming, yield* mayStart(claiming, rows.slice(0, 1)));
   }
-  return close(claiming);
+  return yield* close(claiming);
 }
 
-const NOTHING: ClaimResult = { items: [], processing: 0, staleProcessing: 0, expired: 0, misses: 0 };
+const NOTHING: ClaimResult = {
+  items: [],
+  processing: 0,
+  staleProcessing: 0,
+  expired: 0,
+  misses: 0,
+  limitedForMs: null,
+};
 
 function* openClaim(request: ClaimRequest, adopt: boolean): Plan<Claiming | null> {
   const workTypes = normalizedTypes(request);
-  yield* read(lockDrain, [request.packId]);
-  const [drain] = yield* read<sql.DrainRow>(sql.drainState, [request.packId]);
+  const { packId, limits } = request;
+  yield* read(lockDrain, [packId]);
+  yield* lockPackLimit(request);
+  const [drain] = yield* read<sql.DrainRow>(sql.drainState, [packId]);
   if (drain === undefined || drain.Status !== 'active') return null;
   const claiming: Claiming = {
     request,
@@ -69,6 +82,10 @@ function* openClaim(request: ClaimRequest, adopt: boolean): Plan<Claiming | null
     stale: drain.Stale,
     expired: 0,
     misses: 0,
+    shared: yield* openShared(request, drain.Now, drain.Processing),
+    sources: limits?.source ? yield* openSources(packId, limits.source, drain.Now) : null,
+    adopted: 0,
+    processingBefore: drain.Processing,
   };
   if (adopt) yield* adoptClaimed(claiming);
   return claiming;
@@ -84,10 +101,27 @@ function* adoptClaimed(claiming: Claiming): Plan<void> {
     for (const row of rows) take(claiming, { ...row, LeaseUntil: row.Now + leaseMs }, false);
     claiming.processing -= rows.length;
   }
+  claiming.adopted = claiming.items.length;
 }
 
-function close({ items, processing, stale, expired, misses }: Claiming): ClaimResult {
-  return { items, processing, staleProcessing: stale, expired, misses };
+function* close(claiming: Claiming): Plan<ClaimResult> {
+  const { items, processing, stale, expired, misses, shared, sources, adopted } = claiming;
+  const started = items.slice(adopted);
+  const limitedForMs = yield* settleShared(shared, started.length);
+  if (sources !== null)
+    yield* settleSources(
+      sources,
+      started.map((item) => item.eventId),
+    );
+  return { items, processing, staleProcessing: stale, expired, misses, limitedForMs };
+}
+
+/** Fresh candidates that the limits of their sources let start now. */
+function* mayStart(
+  { sources }: Claiming,
+  candidates: readonly sql.CandidateRow[],
+): Plan<readonly sql.CandidateRow[]> {
+  return sources === null ? candidates : yield* withinLimits(sources, candidates, false);
 }
 
 // ── fresh work ───────────────────────────────────────────────────────────────────────────────────────────
@@ -101,6 +135,8 @@ interface Range {
 
 function* claimFresh(claiming: Claiming, wanted: number): Plan<void> {
   yield* promoteDue(claiming.request.packId, claiming.workTypes);
+  // What may start and cannot be claimed here is as good as free: twice as many, and a scan finds enough.
+  if (claiming.sources !== null) yield* freeWaiting(claiming.sources, 2 * wanted);
   const until = claiming.items.length + wanted;
   for (const tier of tiersOf(claiming.request)) {
     const ranges = tier.flatMap((queueClass) =>
@@ -109,7 +145,7 @@ function* claimFresh(claiming: Claiming, wanted: number): Plan<void> {
     for (let round = 0; round < MAX_ROUNDS && claiming.items.length < until; round++) {
       const candidates = yield* scan(claiming.request.packId, ranges);
       if (candidates.length === 0) break;
-      yield* attemptInOrder(claiming, candidates, until);
+      yield* attemptInOrder(claiming, yield* mayStart(claiming, candidates), until);
     }
   }
 }

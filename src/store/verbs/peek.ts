@@ -10,6 +10,8 @@ interface PeekRow {
   readonly Interactive: number | null;
   readonly Standard: number | null;
   readonly Bulk: number | null;
+  /** When what waits for the limit of its source may get its turn. */
+  readonly LimitDue: number | null;
 }
 
 export function* peek(scope: ClaimScope): Plan<PeekResult> {
@@ -18,10 +20,18 @@ export function* peek(scope: ClaimScope): Plan<PeekResult> {
   const classes = eligibleClasses(scope);
   for (const workType of normalizedTypes(scope)) {
     const pair = [scope.packId, workType];
-    const [row] = yield* read<PeekRow>(sql.peekBuckets, [...pair, ...pair, ...pair, ...pair, ...pair]);
+    const [row] = yield* read<PeekRow>(sql.peekBuckets, [
+      ...pair,
+      ...pair,
+      ...pair,
+      ...pair,
+      ...pair,
+      scope.packId,
+    ]);
     if (row === undefined) continue;
     const heads = { interactive: row.Interactive, default: row.Standard, bulk: row.Bulk };
-    const waits = [row.DueAt, row.LeaseEnd === null ? null : row.LeaseEnd + 1].filter((at) => at !== null);
+    const staleAt = row.LeaseEnd === null ? null : row.LeaseEnd + 1;
+    const waits = [row.DueAt, row.LimitDue, staleAt].filter((at) => at !== null);
     ready ||= classes.some((name) => heads[name] !== null) || waits.some((at) => at <= row.Now);
     for (const at of waits) {
       const inMs = Math.max(0, at - row.Now);

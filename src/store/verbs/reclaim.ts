@@ -2,8 +2,10 @@ import { type Plan, read } from '../plan.js';
 import * as sql from '../statements/claim.js';
 import { ids, readList } from './batches.js';
 import { threeClasses } from './claim-scope.js';
-import { attempt, type Claiming } from './claim-swap.js';
+import { attempt, type Claiming, progressOf } from './claim-swap.js';
 import { failWorkItem, leaveLanes, lockRows } from './finalize.js';
+import { takeoversLeft } from './shared-limits.js';
+import { withinLimits } from './source-limits.js';
 
 const LEASE_EXPIRED = {
   code: 'lease_expired',
@@ -21,7 +23,13 @@ export function* reclaim(claiming: Claiming): Plan<void> {
     const params = [request.packId, workType, ...threeClasses(request)];
     stale.push(...(yield* read<sql.CandidateRow>(sql.scanStale, params)));
   }
-  const chosen = stale.slice(0, request.maxClaims - claiming.items.length);
+  const room = Math.min(
+    request.maxClaims - claiming.items.length,
+    takeoversLeft(claiming.shared, progressOf(claiming)),
+  );
+  const { sources } = claiming;
+  const startable = sources === null ? stale : yield* withinLimits(sources, stale, true);
+  const chosen = startable.slice(0, room);
   if (chosen.length === 0) return;
   // Events before WorkItems, as everywhere: the claim below locks both again.
   yield* readList(sql.lockEventOwners, ids([...new Set(chosen.map((row) => row.EventId))].sort()));
