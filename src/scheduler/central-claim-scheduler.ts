@@ -237,7 +237,7 @@ export class CentralClaimScheduler<Work> {
     const atOnce = this.#unanswered !== null || (line.dirty && (line.announced || !pacing.isCold));
     this.#setDirty(shape, false);
     if (atOnce && ((await this.#claim(line, count)) > 0 || line.dirty)) return;
-    if (this.#stopping) return;
+    if (this.#stopping || this.#isHeldOff) return;
     const seen = await this.#look(line);
     if (!seen.ready) return pacing.foundNothing(seen.nextInMs);
     // A hint, which may turn out wrong and must not spin.
@@ -295,15 +295,19 @@ export class CentralClaimScheduler<Work> {
     const kind = stale ? 'reclaim' : 'claim';
     events.emit('scanned', { packId, kind, shape: line.shape.name, asked, result });
     if (result.items.length >= asked) this.#setDirty(line.shape, true);
-    if (result.items.length > 0) line.found();
+    if (result.items.length > 0) {
+      // Whoever gets an item waits no more, and the scan is over: nothing stays reserved beyond them.
+      this.#permits = null;
+      line.found();
+    }
     this.#heedLimits(result);
     await this.#handOut(line, result.items, sentAt);
     return result.items.length;
   }
 
   /** The pack's own rates are used up: no wake can bring anything before they allow a start again. */
-  #heedLimits({ items, limitedForMs }: ClaimResult): void {
-    if (items.length > 0 || limitedForMs === null) return;
+  #heedLimits({ limitedForMs }: ClaimResult): void {
+    if (limitedForMs === null) return;
     const until = this.#options.clock.monotonic() + Math.min(limitedForMs, MOST_LIMITED_REST_MS);
     this.#heldOffUntil = Math.max(this.#heldOffUntil, until);
   }

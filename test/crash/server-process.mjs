@@ -6,6 +6,7 @@
 import { existsSync, openSync, writeSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
+import { watchPermits } from './permit-watch.mjs';
 
 const spec = JSON.parse(process.argv[2]);
 const { createLanehead, definePack, signatures } = await import(spec.product);
@@ -70,6 +71,7 @@ async function batchRead(events, ctx) {
 const pack = definePack({
   name: 'crash',
   version: '1.0.0',
+  ...(spec.limits === undefined ? {} : { limits: spec.limits }),
   routes: {
     events: {
       version: 1,
@@ -92,6 +94,8 @@ const pack = definePack({
     },
   },
 });
+
+if (spec.watchPermits) await watchPermits(new URL('scheduler/', `file://${spec.product}`), tell);
 
 const lanehead = createLanehead({
   packs: [pack],

@@ -186,6 +186,46 @@ describe('[pack] errors', () => {
     expect(routeFaults(route)).toEqual([expect.stringMatching(`^routes\\.events\\.${field}: must `)]);
   });
 
+  describe('limits', () => {
+    const limited = (limits: unknown) =>
+      define({ name: 'crm', version: '1.0.0', limits, routes: { events: least } }).limits;
+
+    test('there are none by default; what is given is filled in and frozen', () => {
+      expect(limited(undefined)).toBeNull();
+      const limits = limited({
+        namespace: { rate: { count: 3, perMs: 1_000 } },
+        source: { concurrency: 2 },
+      });
+      expect(limits).toEqual({
+        pack: null,
+        namespace: { rate: { count: 3, perMs: 1_000, burst: 1 }, concurrency: null },
+        source: { rate: null, concurrency: 2 },
+      });
+      expect(
+        [limits, limits!.namespace, limits!.namespace!.rate, limits!.source].every(Object.isFrozen),
+      ).toBe(true);
+    });
+
+    test('every wrong one is named at once', () => {
+      const wrong = {
+        pack: {},
+        namespace: { rate: { count: 0, perMs: 0.5 }, concurrency: 0 },
+        source: { rate: { count: 2, perMs: 1_000, burst: 3 } },
+        tenant: {},
+      };
+      expect(
+        faultsOf({ name: 'crm', version: '1.0.0', limits: wrong, routes: { events: least } }).sort(),
+      ).toEqual([
+        'limits.namespace.concurrency: must be an integer of at least 1',
+        'limits.namespace.rate.count: must be an integer of at least 1',
+        'limits.namespace.rate.perMs: must be an integer of at least 1',
+        'limits.pack: must have a rate, a concurrency, or both',
+        'limits.source.rate.burst: must be at most count',
+        'limits.tenant: is not a known field',
+      ]);
+    });
+  });
+
   test('what is no pack at all', () => {
     for (const input of [undefined, null, 1, [], 'pack'])
       expect(faultsOf(input)[0]).toMatch(/^pack: must be/);

@@ -59,6 +59,7 @@ describe('the next claim', () => {
         claimWorkTypes: ['connector_event', 'workflow_action_apply'],
         queueClasses: [],
         preference: [],
+        limits: null,
         maxClaims: 4,
         leaseMs: 30_000,
         processingBudget: 256,

@@ -1,3 +1,4 @@
+import type { QueueClass } from '../../src/core/work.js';
 import { openStore } from '../../src/runtime/open-store.js';
 import type { InstalledPack, ReceiptDraft } from '../../src/store/store.js';
 import type { CrashDatabase } from './crash-database.js';
@@ -9,6 +10,8 @@ export interface FillOptions {
   readonly items: number;
   /** Items go round them, so that all lanes are as long. */
   readonly lanes: number;
+  /** In turn; default: `default`. */
+  readonly queueClasses?: readonly QueueClass[];
   /** What the flows of the first items do; the others do nothing. */
   readonly behaviours?: readonly Behaviour[];
 }
@@ -50,7 +53,9 @@ function drafted(pack: InstalledPack, members: readonly Sketch[], options: FillO
   const events = members.map(({ lane, sequence, place }) => {
     const behaviour = options.behaviours?.[place];
     const payload = JSON.stringify({ source: lane, sequence, behaviour });
-    return { source: lane, payload, budget: BUDGET };
+    const classes = options.queueClasses ?? ['default'];
+    const queueClass = classes[place % classes.length]!;
+    return { source: lane, payload, queueClass, budget: BUDGET };
   });
   return draftReceipt(pack, { delivery: members[0]!.delivery, events });
 }

@@ -8,6 +8,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LimitsInput } from '../../src/packs/types.js';
 import type { RunLedger } from './crash-run-ledger.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -35,6 +36,10 @@ export interface ServerSpec {
   /** Path of the file that lets batch reads go on; without it the route has none. */
   readonly batchRead?: string;
   readonly maxBodyBytes?: number;
+  /** What the pack declares for its flows. */
+  readonly limits?: LimitsInput;
+  /** Looks at the permits of its schedulers again and again, and tells what it sees. */
+  readonly watchPermits?: boolean;
   /** Loads everything, then waits for `go()`: the start is cheap when its turn comes. */
   readonly standby?: boolean;
   /** More environment. */
@@ -47,10 +52,12 @@ export interface ExitStatus {
 }
 
 export interface ServerMessage {
-  readonly kind: 'standby' | 'starting' | 'serving' | 'claimed' | 'drained' | 'log';
+  readonly kind: 'standby' | 'starting' | 'serving' | 'claimed' | 'drained' | 'log' | 'permits' | 'phantom';
   readonly url?: string;
   readonly msg?: string;
   readonly events?: number;
+  /** Looks that found permits reserved. */
+  readonly looks?: number;
 }
 
 export class ServerProcess {
