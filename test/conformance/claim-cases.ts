@@ -172,7 +172,7 @@ export function claimCases(engine: Engine): void {
       expect(two!.failures).toBe(0);
     });
 
-    it('[TRM-2] [DRN-1] never has more rows in processing than the budget, whoever asks for how many', async () => {
+    it('[TRM-2] [DRN-1] [DRN-2] never has more rows in processing than the budget, whoever asks for how many', async () => {
       await at.admit(...Array.from({ length: 30 }, (_, i) => ({ events: [{ source: `s${i}` }] })));
       const results = await Promise.all(
         Array.from({ length: 6 }, () =>
@@ -184,6 +184,23 @@ export function claimCases(engine: Engine): void {
       const [one] = results.flatMap((result) => result.items);
       await at.finish([one!]);
       expect(await at.claim({ processingBudget: 10 })).toHaveLength(1);
+    });
+
+    it('[DRN-2] rows of a dead holder stay counted, whatever the class, and a takeover adds none', async () => {
+      const classes = ['bulk', 'bulk', 'interactive', 'interactive'] as const;
+      await at.admit({ ordering: 'none', events: classes.map((queueClass) => ({ queueClass })) });
+      await at.claim({ queueClasses: ['bulk'], processingBudget: 2 });
+      await at.sql(`UPDATE ${ITEM} SET LeaseUntil = 1 WHERE PackId = ? AND State = 'processing'`, [
+        at.pack.packId,
+      ]);
+      const urgent = claimRequest(at.pack, { queueClasses: ['interactive'], processingBudget: 2 });
+      expect(await at.store.claim(urgent)).toMatchObject({ items: [], processing: 2, staleProcessing: 2 });
+      const taken = await at.claim({ processingBudget: 2, maxClaims: 1 });
+      expect(taken.map((item) => item.reclaimed)).toEqual([true]);
+      expect(await count(at, ITEM, "State = 'processing'")).toBe(2);
+      // One more place: beside a takeover, which needs none, it is there for fresh work.
+      const both = await at.claim({ processingBudget: 3 });
+      expect(both.map((item) => item.reclaimed)).toEqual([true, false]);
     });
 
     it('[SVC-1] [SVC-3] claims only the work types in scope; empty means both inbound ones, never all', async () => {

@@ -3,6 +3,7 @@ import { systemRandom } from '../../src/core/system.js';
 import { createSqlStore } from '../../src/store/sql-store.js';
 import type {
   ClaimedItem,
+  ClaimRequest,
   ClaimResult,
   EventDraft,
   FinalizeResult,
@@ -34,6 +35,8 @@ interface Scene {
   readonly pack: InstalledPack;
   readonly items: readonly ClaimedItem[];
   readonly receipts: readonly ReceiptDraft[];
+  /** The same pack in another namespace. */
+  readonly other: InstalledPack;
 }
 
 interface Scenario {
@@ -54,6 +57,10 @@ async function materialize(store: Store, pack: InstalledPack, receipts: readonly
   const { packId, namespace } = pack;
   return (await store.materialize({ packId, namespace, receipts })) as readonly MaterializeResult[];
 }
+
+const oneAtATime = ({ pack }: InstalledPack): Partial<ClaimRequest> => ({
+  limits: { packName: pack, pack: { rate: null, concurrency: 1 }, namespace: null, source: null },
+});
 
 const claimAll = async (store: Store, pack: InstalledPack) => (await store.claim(claimRequest(pack))).items;
 const complete = (store: Store, items: readonly ClaimedItem[]) =>
@@ -103,7 +110,7 @@ const SCENARIOS: Scenario[] = [
     },
   },
   {
-    title: '[DRN-1] two claimers of two lanes under a budget of one: one row in processing',
+    title: '[DRN-1] [DRN-2] two claimers of two lanes under a budget of one: one row in processing',
     async scene(at, pack) {
       await admit(at.store, pack, { events: [{ source: 'a' }, { source: 'b' }] });
       return {};
@@ -113,6 +120,22 @@ const SCENARIOS: Scenario[] = [
     async holds(at, { pack }, { A, B }) {
       expect(itemsOf(A, B)).toHaveLength(1);
       expect((await rowsOf(at, pack)).filter((row) => row.State === 'processing')).toHaveLength(1);
+    },
+  },
+  {
+    title: '[LIM-1] claimers of two namespaces of a pack that runs one item at a time: one row in processing',
+    async scene(at, pack) {
+      const name = `limited-${pack.packId}`;
+      const [here, other] = (await at.store.installPacks(
+        ['here', 'there'].map((namespace) => ({ namespace, pack: name, version: '1.0.0' })),
+      )) as [InstalledPack, InstalledPack];
+      for (const installed of [here, other]) await admit(at.store, installed, { events: [{ source: 'a' }] });
+      return { pack: here, other };
+    },
+    A: (store, { pack }) => store.claim(claimRequest(pack, oneAtATime(pack))),
+    B: (store, { pack, other }) => store.claim(claimRequest(other, oneAtATime(pack))),
+    async holds(_at, _scene, { A, B }) {
+      expect(itemsOf(A, B)).toHaveLength(1);
     },
   },
   {
@@ -376,7 +399,7 @@ for (const isolation of ['read-committed', 'repeatable-read'] as const) {
           const [pack] = (await at.store.installPacks([
             { namespace: `n${++packs}`, pack: 'raced', version: '1.0.0' },
           ])) as [InstalledPack];
-          return { pack, items: [], receipts: [], ...(await scenario.scene(at, pack)) };
+          return { pack, other: pack, items: [], receipts: [], ...(await scenario.scene(at, pack)) };
         },
         async invariant({ fixture, results }) {
           for (const result of Object.values(results)) if (result instanceof Error) throw result;

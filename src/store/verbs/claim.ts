@@ -30,9 +30,7 @@ export function* claim(request: ClaimRequest, adopt: boolean): Plan<ClaimResult>
   if (claiming === null) return NOTHING;
   if (request.mode !== 'fresh') yield* reclaim(claiming);
   if (request.mode !== 'stale') {
-    const room = request.processingBudget - claiming.processing;
-    const limited = freshLeft(claiming.shared, progressOf(claiming));
-    const wanted = Math.min(request.maxClaims - claiming.items.length, room, limited);
+    const wanted = Math.min(request.maxClaims - claiming.items.length, roomFor(claiming));
     if (wanted > 0) yield* claimFresh(claiming, wanted);
   }
   return yield* close(claiming);
@@ -42,8 +40,7 @@ export function* claim(request: ClaimRequest, adopt: boolean): Plan<ClaimResult>
 export function* claimForEvent(request: ClaimRequest, eventId: string, adopt: boolean): Plan<ClaimResult> {
   const claiming = yield* openClaim(request, adopt);
   if (claiming === null) return NOTHING;
-  const room = request.processingBudget - claiming.processing;
-  if (claiming.items.length === 0 && Math.min(room, freshLeft(claiming.shared, progressOf(claiming))) > 0) {
+  if (claiming.items.length === 0 && roomFor(claiming) > 0) {
     const [first, second] = [claiming.workTypes[0]!, claiming.workTypes.at(-1)!];
     const rows = yield* read<sql.CandidateRow>(sql.candidateForEvent, [
       eventId,
@@ -55,6 +52,12 @@ export function* claimForEvent(request: ClaimRequest, eventId: string, adopt: bo
     yield* attempt(claiming, yield* mayStart(claiming, rows.slice(0, 1)));
   }
   return yield* close(claiming);
+}
+
+/** Rows that fresh work may still add: by the processing budget, and by what the pack declares. */
+function roomFor(claiming: Claiming): number {
+  const { request, processing, shared } = claiming;
+  return Math.min(request.processingBudget - processing, freshLeft(shared, progressOf(claiming)));
 }
 
 const NOTHING: ClaimResult = {
