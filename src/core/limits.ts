@@ -29,22 +29,27 @@ const MICROS = 1_000;
 
 const intervalOf = ({ count, perMs }: RateLimit): number => (perMs * MICROS) / count;
 
-/** How far the theoretical arrival lies ahead of now; 0 when it has passed. */
-const ahead = (arrival: number, nowMs: number): number => Math.max(0, arrival - nowMs * MICROS);
+/**
+ * How far the theoretical arrival lies ahead of now; 0 when it has passed. A full burst at most: further only if the clock
+ * went back, or the rate was a slower one.
+ */
+function ahead(rate: RateLimit, arrival: number, nowMs: number): number {
+  return Math.min(rate.burst * intervalOf(rate), Math.max(0, arrival - nowMs * MICROS));
+}
 
 /** Starts that conform now. @param arrival theoretical arrival time, µs; 0 before the first start */
 export function startsLeft(rate: RateLimit, arrival: number, nowMs: number): number {
   const interval = intervalOf(rate);
-  return Math.max(0, Math.floor((rate.burst * interval - ahead(arrival, nowMs)) / interval));
+  return Math.max(0, Math.floor((rate.burst * interval - ahead(rate, arrival, nowMs)) / interval));
 }
 
 /** The theoretical arrival time after so many starts at `nowMs`. */
 export function arrivalAfter(rate: RateLimit, arrival: number, nowMs: number, starts: number): number {
-  return Math.ceil(nowMs * MICROS + ahead(arrival, nowMs) + starts * intervalOf(rate));
+  return Math.ceil(nowMs * MICROS + ahead(rate, arrival, nowMs) + starts * intervalOf(rate));
 }
 
 /** Milliseconds until a start conforms; 0: one does now. */
 export function msToNextStart(rate: RateLimit, arrival: number, nowMs: number): number {
   const tolerance = (rate.burst - 1) * intervalOf(rate);
-  return Math.ceil(Math.max(0, ahead(arrival, nowMs) - tolerance) / MICROS);
+  return Math.ceil(Math.max(0, ahead(rate, arrival, nowMs) - tolerance) / MICROS);
 }

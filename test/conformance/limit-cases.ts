@@ -254,6 +254,29 @@ export function limitCases(engine: Engine): void {
       expect(await at.claim(declared)).toHaveLength(1);
     });
 
+    it('[LIM-3] a listed item whose readiness mark was lost gets its turn as any other', async () => {
+      await admit('a', 'a');
+      const declared = limits({ source: hourly(1) });
+      await at.claim(declared);
+      await at.sql(`UPDATE ${ITEM} SET Readiness = 0 WHERE PackId = ? AND State = 'pending'`, [
+        at.pack.packId,
+      ]);
+      await pass(HOUR_MS);
+      expect(await at.claim(declared)).toHaveLength(1);
+    });
+
+    it('[LIM-3] more listed items than one look reads are all started, in their order', async () => {
+      await admit(...Array.from({ length: 100 }, () => 'a'));
+      await admit(...Array.from({ length: 100 }, () => 'a'));
+      const all = (await at.item('1 = 1')).map((row) => Number(row.LaneOrdinal));
+      const running = await at.claim(limits({ source: atOnce(1) }));
+      await at.finish(running);
+      const started = [...ordinals(running)];
+      for (let claim = 0; claim < 4; claim++)
+        started.push(...ordinals(await at.claim({ ...limits({ source: atOnce(500) }), maxClaims: 500 })));
+      expect(started).toEqual(all.toSorted((a, b) => a - b));
+    });
+
     it('[LIM-3] an item that ended otherwise while it waited takes nobody with it', async () => {
       await admit('a', 'a', 'a');
       const declared = limits({ source: atOnce(1) });

@@ -67,6 +67,22 @@ describe('[LIM-1] a rate', () => {
     );
   });
 
+  test('a clock that went back, or a rate that was slower, delays by a full burst at most', () => {
+    fc.assert(
+      fc.property(rates, fc.integer({ min: 0, max: 1e9 }), (rate, backMs) => {
+        const now = 1_700_000_000_000;
+        const arrival = arrivalAfter(rate, 0, now + backMs, rate.burst);
+        const waitMs = msToNextStart(rate, arrival, now);
+        expect(waitMs).toBeLessThanOrEqual(Math.ceil(rate.perMs / rate.count));
+        const then = arrivalAfter(rate, arrival, now + waitMs, 1);
+        expect(msToNextStart(rate, then, now + waitMs)).toBeLessThanOrEqual(
+          Math.ceil(rate.perMs / rate.count),
+        );
+      }),
+      parameters,
+    );
+  });
+
   test('over a long time it lets through what it promises', () => {
     const rate: RateLimit = { count: 7, perMs: 1_000, burst: 2 };
     const everyMs = Array.from({ length: 60_000 }, () => [1, 60] as const);

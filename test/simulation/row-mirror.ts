@@ -26,7 +26,13 @@ export class RowMirror {
   readonly items = new Map<string, MirrorItem>();
   readonly events = new Map<
     string,
-    { readonly item: string; readonly receiptId: string; readonly conflict: boolean; owner: string }
+    {
+      readonly item: string;
+      readonly source: string;
+      readonly receiptId: string;
+      readonly conflict: boolean;
+      owner: string;
+    }
   >();
   /** Of all items that are stored. */
   readonly names = new Set<string>();
@@ -65,6 +71,15 @@ export class RowMirror {
   /** Rows of a pack in processing. */
   processing(packId: number): number {
     return this.#processing.get(packId) ?? 0;
+  }
+
+  /** The same of those that are meant. */
+  processingOf(isMeant: (item: MirrorItem) => boolean): number {
+    return [...this.items.values()].filter((item) => item.now.state === 'processing' && isMeant(item)).length;
+  }
+
+  sourceOf({ eventId }: MirrorItem): string {
+    return this.events.get(eventId)!.source;
   }
 
   lane(key: string): readonly MirrorItem[] {

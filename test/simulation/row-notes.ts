@@ -91,6 +91,7 @@ export type RowNote =
       readonly eventId: string;
       readonly receiptId: string;
       readonly item: string;
+      readonly source: string;
       readonly owner: string;
       /** A known key with other bytes. */
       readonly conflict: boolean;
@@ -137,14 +138,16 @@ export function watchRows(
     tell({ kind: 'item', at: now(), workId, state: record<ItemState>(CHANGING, values, 0) });
   });
   define('sim_event_in', (...values: unknown[]) => {
-    const [eventId, receiptId, payload, owner, conflict] = values as [
+    const [eventId, receiptId, payload, source, owner, conflict] = values as [
       string,
       string,
       Uint8Array,
       string,
+      string,
       number,
     ];
-    tell({ kind: 'event in', eventId, receiptId, item: item(payload), owner, conflict: conflict === 1 });
+    const facts = { eventId, receiptId, item: item(payload), source, owner, conflict: conflict === 1 };
+    tell({ kind: 'event in', ...facts });
   });
   define('sim_event', (eventId: string, owner: string) => tell({ kind: 'event', eventId, owner }));
   define('sim_receipt_in', (receiptId: string, quarantined: number) => {
@@ -160,7 +163,7 @@ export function watchRows(
     `sim_item_in(${picked([...fixed, ...changing], 'NEW')})`,
   );
   trigger(db, 'SimItem', `UPDATE ON ${WORK_ITEM}`, `sim_item(NEW.WorkId, ${picked(changing, 'NEW')})`);
-  const event = `sim_event_in(NEW.EventId, NEW.ReceiptId, NEW.Payload, ${owner('NEW')}, NEW.ConflictOf IS NOT NULL)`;
+  const event = `sim_event_in(NEW.EventId, NEW.ReceiptId, NEW.Payload, NEW.SourceKey, ${owner('NEW')}, NEW.ConflictOf IS NOT NULL)`;
   trigger(db, 'SimEventIn', `INSERT ON ${EVENT}`, event);
   trigger(db, 'SimEvent', `UPDATE ON ${EVENT}`, `sim_event(NEW.EventId, ${owner('NEW')})`);
   const receipt = 'sim_receipt_in(NEW.ReceiptId, NEW.QuarantinedDate IS NOT NULL)';

@@ -2,6 +2,7 @@
 
 import type { Hardships } from './hardships.js';
 import { type FlowRun, type Ledger, leaseKey } from './ledger.js';
+import type { LimitRules } from './limit-rules.js';
 import type { Breach } from './row-audit.js';
 import { isOpen, type MirrorItem, type RowMirror } from './row-mirror.js';
 import type { ItemState } from './row-notes.js';
@@ -19,6 +20,7 @@ export interface RuleContext {
   /** Whether a known key with other bytes is stored and not run; by route. */
   readonly holdsConflicts: (route: string) => boolean;
   readonly processingBudget: number;
+  readonly limits: LimitRules;
   readonly leaseMs: number;
   readonly abandonMs: number;
   readonly hardships: Hardships;
@@ -90,7 +92,7 @@ function* counterBreaches({ item, from, to }: Change): Generator<Breach> {
 }
 
 function* claimBreaches(
-  { mirror, processingBudget, leaseMs }: RuleContext,
+  { mirror, processingBudget, limits, leaseMs }: RuleContext,
   change: Change,
 ): Generator<Breach> {
   const { item, from, to, at } = change;
@@ -103,6 +105,7 @@ function* claimBreaches(
     yield ['illegal_transition', `leased for ${(to.leaseUntil ?? at) - at} ms`];
   if (mirror.processing(item.packId) + 1 > processingBudget)
     yield ['processing_budget', `${mirror.processing(item.packId) + 1} rows of ${processingBudget}`];
+  yield* limits.breaches(mirror, item, at);
 }
 
 function* renewalBreaches(

@@ -1,8 +1,11 @@
 /** Rows without a database: commits made by hand, and what the rules say of them. */
+
+import type { Limits } from '../../src/core/limits.js';
 import type { Lease } from '../../src/core/work.js';
 import { Hardships } from './hardships.js';
 import type { FlowRun } from './ledger.js';
 import { Ledger } from './ledger.js';
+import { LimitRules } from './limit-rules.js';
 import { RowAudit } from './row-audit.js';
 import type { ItemIdentity, ItemState, RowNote } from './row-notes.js';
 import { Thread, World } from './world.js';
@@ -26,6 +29,13 @@ const NEW: ItemState = {
   errorCode: null,
 };
 
+/** Five starts in a second, and one run of a source at a time. */
+const DECLARED: Limits = {
+  pack: null,
+  namespace: { rate: { count: 5, perMs: 1_000, burst: 5 }, concurrency: null },
+  source: { rate: null, concurrency: 1 },
+};
+
 /** A world of rows only; every call is a commit of its own. */
 export class Rows {
   readonly world = new World(1);
@@ -36,6 +46,7 @@ export class Rows {
     retry: () => ({ baseMs: 100, maxMs: 1_000 }),
     holdsConflicts: () => true,
     processingBudget: 2,
+    limits: new LimitRules(DECLARED, () => Number.NEGATIVE_INFINITY),
     leaseMs: LEASE_MS,
     abandonMs: LEASE_MS,
     hardships: this.hardships,
@@ -79,7 +90,14 @@ export class Rows {
     };
     this.#states.set(name, { ...NEW, ...state });
     const owner = 'event/pending';
-    const event = { eventId: whole.eventId, receiptId: `r-${name}`, item: name, owner, conflict };
+    const event = {
+      eventId: whole.eventId,
+      receiptId: `r-${name}`,
+      item: name,
+      source: whole.sourceLane ?? name,
+      owner,
+      conflict,
+    };
     this.commit(
       { kind: 'event in', ...event },
       { kind: 'item in', at: 0, identity: whole, state: { ...NEW, ...state } },

@@ -1,3 +1,4 @@
+import type { Limits as DeclaredLimits } from '../../src/core/limits.js';
 import type { SupervisorSettings } from '../../src/supervisor/supervisor-settings.js';
 import type { Faults } from './faults.js';
 import type { Hardships } from './hardships.js';
@@ -23,6 +24,8 @@ export interface Scene {
   readonly outage: { until: number };
   readonly settings: SupervisorSettings;
   readonly limits: Limits;
+  /** What the pack declares for its flows. */
+  readonly declared: DeclaredLimits | null;
   readonly statementMs: number;
   /** Factor of how long flows take. */
   readonly pace: number;

@@ -14,6 +14,7 @@ import { type FaultKind, Faults } from './faults.js';
 import { Fleet } from './fleet.js';
 import { Hardships } from './hardships.js';
 import { Ledger } from './ledger.js';
+import { drawLimits, LimitRules } from './limit-rules.js';
 import { People } from './people.js';
 import { RowAudit } from './row-audit.js';
 import { isOpen, type MirrorItem, type RowMirror, TERMINAL } from './row-mirror.js';
@@ -228,11 +229,13 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
   const database = shared;
   const faults = new Faults(world, without);
   const hardships = new Hardships(world);
+  const declared = drawLimits(world.random.stream('declared'));
   const audit = new RowAudit(world, {
     ledger,
     retry: () => RETRY,
     holdsConflicts: (route) => route !== 'apart',
     processingBudget: settings.maxProcessingRows,
+    limits: new LimitRules(declared, () => database.jumpedAt),
     leaseMs,
     abandonMs: limits.abandonMs,
     hardships,
@@ -252,6 +255,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     outage: { until: 0 },
     settings,
     limits,
+    declared,
     pace: drawPace(world.random.stream('pace')),
     parks: world.random.stream('parks').chance(0.4),
     routeVersionOf: drawRouteVersions(world),

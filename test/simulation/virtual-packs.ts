@@ -112,7 +112,7 @@ export class FlowRunner {
       const batchRead = route.batchRead === null ? null : this.#batchRead;
       return [name, { ...route, flow: (event, ctx) => this.#flow(event, ctx, version), batchRead }];
     });
-    return { ...base, routes: new Map(routes) };
+    return { ...base, limits: this.#scene.declared, routes: new Map(routes) };
   }
 
   readonly #batchRead = async (events: readonly FlowEvent[], ctx: BatchReadContext): Promise<void> => {

@@ -77,6 +77,7 @@ export type SimulatedViolationKind =
   | 'premature'
   | 'lane_order'
   | 'processing_budget'
+  | 'declared_limit'
   /** Failures, delays and ends that do not say what the run did. */
   | 'failure_count'
   | 'backoff'

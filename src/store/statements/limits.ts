@@ -105,10 +105,13 @@ export interface LimitedRow {
   readonly WorkId: string;
 }
 
+/** Items of one limit that are read at once. */
+export const LIMITED_PAGE = MAX_ROWS;
+
 export const firstLimited = reading(
   'limits.firstLimited',
   () => `SELECT LimitKey, LaneOrdinal, WorkId FROM ${LIMITED} WHERE LimitKey = ?
-    ORDER BY LaneOrdinal, WorkId LIMIT ${MAX_ROWS}`,
+    ORDER BY LaneOrdinal, WorkId LIMIT ${LIMITED_PAGE}`,
 );
 
 export const insertLimited = writing(
@@ -132,10 +135,10 @@ export const restLimited = writing(
   MAX_ITEMS,
 );
 
-/** Back into it. The claim looks at lanes and due time again. */
+/** Back into it, also those whose hint is wrong. The claim looks at lanes and due time again. */
 export const freeLimited = writing(
   'limits.freeLimited',
   (d, n) => `UPDATE ${WORK_ITEM} SET Readiness = 2, RunAfter = ${d.now}
-    WHERE WorkId IN (${marks(n)}) AND State = 'pending' AND Readiness = 1`,
+    WHERE WorkId IN (${marks(n)}) AND State = 'pending' AND Readiness < 2`,
   MAX_ITEMS,
 );

@@ -108,13 +108,16 @@ function* adoptClaimed(claiming: Claiming): Plan<void> {
 }
 
 function* close(claiming: Claiming): Plan<ClaimResult> {
-  const { items, processing, stale, expired, misses, shared, sources, adopted } = claiming;
+  const { request, items, processing, stale, expired, misses, shared, sources, adopted } = claiming;
   const started = items.slice(adopted);
-  const limitedForMs = yield* settleShared(shared, started.length);
+  // By their own statements, not by the beginning of a transaction that may take long: the next start counts from there.
+  const startedAt = Math.max(shared.now, ...started.map(({ lease }) => lease.untilMs - request.leaseMs));
+  const limitedForMs = yield* settleShared(shared, started.length, startedAt);
   if (sources !== null)
     yield* settleSources(
       sources,
       started.map((item) => item.eventId),
+      startedAt,
     );
   return { items, processing, staleProcessing: stale, expired, misses, limitedForMs };
 }

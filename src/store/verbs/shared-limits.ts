@@ -95,12 +95,12 @@ export function freshLeft(shared: SharedLimits, progress: Progress): number {
 }
 
 /** Writes down what the claim used. @returns milliseconds until every rate allows a start; `null`: they do now */
-export function* settleShared({ all, now }: SharedLimits, starts: number): Plan<number | null> {
+export function* settleShared({ all }: SharedLimits, starts: number, startedAt: number): Plan<number | null> {
   let waitMs = 0;
   for (const { key, packId, limit, arrival, isStored } of all) {
     if (limit.rate === null) continue;
-    const next = starts === 0 ? arrival : arrivalAfter(limit.rate, arrival, now, starts);
-    waitMs = Math.max(waitMs, msToNextStart(limit.rate, next, now));
+    const next = starts === 0 ? arrival : arrivalAfter(limit.rate, arrival, startedAt, starts);
+    waitMs = Math.max(waitMs, msToNextStart(limit.rate, next, startedAt));
     if (starts === 0) continue;
     if (isStored) yield* write(sql.updateLimit, [next, null, key]);
     else yield* write(sql.insertLimit, [key, packId, next, null]);

@@ -99,7 +99,7 @@ function* free(source: Source, room: number): Plan<number> {
   // Fewer where an item has ended otherwise meanwhile.
   source.freed = yield* writeList(sql.freeLimited, ids(chosen.map((row) => row.WorkId).sort()));
   yield* writeList(sql.deleteLimited, chosen.map(asMember));
-  source.waiting = listed.length > chosen.length;
+  source.waiting = listed.length > chosen.length || listed.length === sql.LIMITED_PAGE;
   return source.freed;
 }
 
@@ -147,13 +147,17 @@ function* learn(sources: SourceLimits, candidates: readonly CandidateRow[]): Pla
 }
 
 /** Writes down what the claim started, and lists what is over its limit. */
-export function* settleSources(sources: SourceLimits, startedEvents: readonly string[]): Plan<void> {
+export function* settleSources(
+  sources: SourceLimits,
+  startedEvents: readonly string[],
+  startedAt: number,
+): Plan<void> {
   for (const eventId of startedEvents) {
     const source = sourceOf(sources, eventId);
     if (source !== undefined) source.started++;
   }
   yield* list(sources);
-  for (const source of sources.byKey.values()) yield* store(sources, source);
+  for (const source of sources.byKey.values()) yield* store(sources, source, startedAt);
   yield* forgetSpent(sources);
 }
 
@@ -170,7 +174,7 @@ function* list({ over, byKey }: SourceLimits): Plan<void> {
   for (const { LimitKey } of over) byKey.get(LimitKey)!.waiting = true;
 }
 
-function* store({ packId, limit, now }: SourceLimits, source: Source): Plan<void> {
+function* store({ packId, limit }: SourceLimits, source: Source, now: number): Plan<void> {
   const { key, started } = source;
   const { rate } = limit;
   const arrival =
