@@ -13,7 +13,7 @@ import { localLinks } from '../../src/executor/lease-protocol.js';
 import { Admission } from '../../src/ingress/admission.js';
 import { GroupCommit } from '../../src/ingress/group-commit.js';
 import { InFlight } from '../../src/ingress/in-flight.js';
-import { Installations } from '../../src/runtime/installations.js';
+import { Installations, type PackChoice } from '../../src/runtime/installations.js';
 import { createSqlStore } from '../../src/store/sql-store.js';
 import type { Store } from '../../src/store/store.js';
 import { createSupervisor, type Supervisor } from '../../src/supervisor/supervisor.js';
@@ -61,7 +61,6 @@ export class Life {
   #installations: Installations | null = null;
   #supervisor: Supervisor | null = null;
   #admission: Admission | null = null;
-  #store: Store | null = null;
   #draining = false;
   #gone = false;
   #markEnded: () => void = () => undefined;
@@ -97,10 +96,9 @@ export class Life {
     const { world, settings } = this.#scene;
     const clock = this.#clockOf(this.main);
     const store = this.#storeOf(this.main);
-    this.#store = store;
-    const installations = new Installations(store, [this.#flows.pack(this.version)], [NAMESPACE], clock);
+    const installations = new Installations(store, clock);
     try {
-      await installations.install();
+      await installations.use(this.#choice(this.version));
     } catch {
       return this.crash();
     }
@@ -109,7 +107,7 @@ export class Life {
     if (this.#traits.role !== 'ingress') {
       this.#supervisor = createSupervisor({
         store,
-        packs: installations.served(),
+        packs: installations.served,
         settings: { ...settings, workersPerPack: this.#traits.workers },
         leaseLink: this.#openKeeper(),
         clock,
@@ -121,9 +119,7 @@ export class Life {
       this.#listen(this.#supervisor);
       this.#supervisor.start();
     }
-    installations.follow((_, installed) => {
-      void this.#supervisor?.replace(this.#flows.pack(this.version), installed);
-    });
+    installations.follow(async (served) => this.#supervisor?.reconcile(served));
     if (this.#traits.role !== 'worker') this.#admission = this.#openAdmission(store, installations);
   }
 
@@ -282,16 +278,16 @@ export class Life {
 
   /** Takes a newer version of the pack into service, as an operator's reload does. */
   async replace(version: number): Promise<void> {
-    if (this.#supervisor === null || this.#store === null) return;
-    const pack = this.#flows.pack(version);
-    const installation = { namespace: NAMESPACE, pack: pack.name, version: pack.version };
     try {
-      const [installed] = await this.#store.installPacks([installation]);
+      await this.#installations?.use(this.#choice(version));
       this.version = version;
-      await this.#supervisor.replace(pack, installed!);
     } catch {
       // The operator is told; the old one goes on.
     }
+  }
+
+  #choice(version: number): PackChoice {
+    return { packs: [this.#flows.pack(version)], namespaces: [NAMESPACE] };
   }
 
   async stop(timeoutMs: number): Promise<void> {
