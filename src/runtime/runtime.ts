@@ -90,6 +90,16 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
       throw new LaneheadError('draining', 'not started, or stopping');
     return await starting;
   };
+  /** A stop closes what a change needs: then that is why it failed. */
+  const change = async (work: (parts: Parts) => Promise<void>): Promise<void> => {
+    const parts = await running();
+    try {
+      await work(parts);
+    } catch (error) {
+      if (stopping === null) throw error;
+      throw new LaneheadError('draining', 'it was stopped meanwhile', { cause: error });
+    }
+  };
   return {
     async start() {
       if (stopping !== null) throw new LaneheadError('draining', 'it was stopped; create a new one');
@@ -102,16 +112,16 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
       stopping ??= stopParts(starting, timeoutMs);
       return stopping;
     },
-    async usePacks(packs, given = {}) {
-      const { installations } = await running();
-      const { namespaces = installations.namespaces } = given;
-      settingsOf({ ...options, packs, namespaces });
-      await installations.use({ packs, namespaces });
-    },
-    pausePack: async (pack, { namespaces } = {}) =>
-      changeStatus(await running(), { pack, status: 'paused', namespaces }),
-    resumePack: async (pack, { namespaces } = {}) =>
-      changeStatus(await running(), { pack, status: 'active', namespaces }),
+    usePacks: (packs, given = {}) =>
+      change(async ({ installations }) => {
+        const { namespaces = installations.namespaces } = given;
+        settingsOf({ ...options, packs, namespaces });
+        await installations.use({ packs, namespaces });
+      }),
+    pausePack: (pack, { namespaces } = {}) =>
+      change((parts) => changeStatus(parts, { pack, status: 'paused', namespaces })),
+    resumePack: (pack, { namespaces } = {}) =>
+      change((parts) => changeStatus(parts, { pack, status: 'active', namespaces })),
     handle: async (request) => (await running()).ingress.handle(request),
     stats: async ({ exact = false } = {}) => (await running()).opened.store.stats({ exact }),
     drainUntilIdle: async ({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) =>
