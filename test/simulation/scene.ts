@@ -21,6 +21,8 @@ export interface Scene {
   readonly hardships: Hardships;
   /** The database cannot be reached until then. */
   readonly outage: { until: number };
+  /** Since when the pack is paused; of the world. */
+  readonly paused: { since: number | null };
   readonly settings: SupervisorSettings;
   readonly limits: Limits;
   readonly statementMs: number;

@@ -14,6 +14,7 @@ import { type FaultKind, Faults } from './faults.js';
 import { Fleet } from './fleet.js';
 import { Hardships } from './hardships.js';
 import { Ledger } from './ledger.js';
+import { Operators } from './operators.js';
 import { People } from './people.js';
 import { RowAudit } from './row-audit.js';
 import { isOpen, type MirrorItem, type RowMirror, TERMINAL } from './row-mirror.js';
@@ -87,6 +88,7 @@ class Simulation {
   readonly #scene: Scene;
   readonly #fleet: Fleet;
   readonly #people: People;
+  readonly #operators: Operators;
   readonly #senders: Senders;
   #stopped = false;
 
@@ -99,6 +101,7 @@ class Simulation {
     this.#fleet = new Fleet(this.#scene, drawTraits(random));
     this.#senders = new Senders(world, this.#scene.faults, this.#fleet, this.#scene.audit.mirror, traffic);
     new Chaos(this.#scene, this.#fleet);
+    this.#operators = new Operators(this.#scene, this.#fleet);
     this.#people = new People(this.#scene);
     const [least, most] = FAULTS_MS;
     world.after(random.between(least, most), null, () => this.#heal());
@@ -136,6 +139,7 @@ class Simulation {
     this.#scene.faults.end();
     this.#scene.outage.until = 0;
     this.#fleet.settle();
+    this.#operators.settle();
     const until = this.#world.now + DRAIN_MS;
     const look = (): void => {
       if (this.#senders.done && this.#movable().length === 0) void this.#close();
@@ -228,6 +232,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
   const database = shared;
   const faults = new Faults(world, without);
   const hardships = new Hardships(world);
+  const paused: Scene['paused'] = { since: null };
   const audit = new RowAudit(world, {
     ledger,
     retry: () => RETRY,
@@ -239,6 +244,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     databaseNow: () => database.now(),
     jumpedAt: () => database.jumpedAt,
     calmSince: () => faults.overSince,
+    isPaused: () => paused.since !== null,
     now: () => world.now,
   });
   database.reset(world, (notes) => audit.committed(notes));
@@ -250,6 +256,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     faults,
     hardships,
     outage: { until: 0 },
+    paused,
     settings,
     limits,
     pace: drawPace(world.random.stream('pace')),

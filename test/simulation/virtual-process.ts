@@ -15,7 +15,7 @@ import { GroupCommit } from '../../src/ingress/group-commit.js';
 import { InFlight } from '../../src/ingress/in-flight.js';
 import { Installations, type PackChoice } from '../../src/runtime/installations.js';
 import { createSqlStore } from '../../src/store/sql-store.js';
-import type { Store } from '../../src/store/store.js';
+import type { PackStatus, Store } from '../../src/store/store.js';
 import { createSupervisor, type Supervisor } from '../../src/supervisor/supervisor.js';
 import { delayedLinks } from './delayed-links.js';
 import type { Scene } from './scene.js';
@@ -62,6 +62,8 @@ export class Life {
   #supervisor: Supervisor | null = null;
   #admission: Admission | null = null;
   #draining = false;
+  #removed = false;
+  #changes = 0;
   #gone = false;
   #markEnded: () => void = () => undefined;
   readonly #ended = new Promise<void>((resolve) => {
@@ -158,6 +160,7 @@ export class Life {
       hardships,
       renewing: (workIds) => this.#renewing(workIds),
       lost: (leases) => this.#lost(leases),
+      scanning: () => this.#scanning(),
       claiming: (token) => this.#claiming(token),
       isRenewed: (lease, since) => audit.isRenewed(lease, since),
     });
@@ -276,11 +279,41 @@ export class Life {
     this.#wall.skewMs += byMs;
   }
 
+  /** The pack is out of this process, or on its way out or back. */
+  get isRemoved(): boolean {
+    return this.#removed;
+  }
+
+  /** It believes that its pack has this status. */
+  serves(status: PackStatus): boolean {
+    return this.#installations?.served.some(({ installed }) => installed.status === status) ?? false;
+  }
+
+  /** Takes the pack out of service here. False: it does not serve, or not any more. */
+  remove(): boolean {
+    if (this.#installations === null || this.#gone || this.#draining || this.#removed) return false;
+    this.#removed = true;
+    this.#changes++;
+    this.#scene.world.trace.note(`${this.name} serves no pack any more`);
+    void this.#installations?.use({ packs: [], namespaces: [NAMESPACE] }).catch(() => undefined);
+    return true;
+  }
+
+  /** Takes it back, and does not give up. */
+  async restore(): Promise<void> {
+    if (!this.#removed || this.#gone || this.#draining) return;
+    await this.replace(this.version);
+    if (this.#removed) this.#scene.world.after(RESTORE_MS, this.main, () => void this.restore());
+  }
+
   /** Takes a newer version of the pack into service, as an operator's reload does. */
   async replace(version: number): Promise<void> {
+    if (this.#installations === null) return;
+    const change = ++this.#changes;
     try {
-      await this.#installations?.use(this.#choice(version));
+      await this.#installations.use(this.#choice(version));
       this.version = version;
+      if (change === this.#changes) this.#removed = false;
     } catch {
       // The operator is told; the old one goes on.
     }
@@ -327,6 +360,12 @@ export class Life {
     }
   }
 
+  /** SCH-2: a pack that is paused, or gone, has no scheduler in a process that knows. */
+  #scanning(): void {
+    if (this.#installations !== null && !this.serves('active'))
+      this.#scene.world.violation('out_of_service', this.name, 'scans for a pack that it does not serve');
+  }
+
   /** Nothing new is taken once it stops; a claim whose answer is not known may be asked again. */
   #claiming(token: string): void {
     if (this.#draining && !this.#scene.ledger.openClaims.has(token))
@@ -353,6 +392,9 @@ export class Life {
 
 /** An outcome is offered for as long as a lease could be believed, and longer. */
 const GIVE_UP_LEASES = 2;
+
+/** Between two tries to take the pack back. */
+const RESTORE_MS = 200;
 
 /** From the end of a call to a durable outcome, when nothing is in its way. */
 const REPORT_MS = 300;

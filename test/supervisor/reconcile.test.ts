@@ -123,6 +123,26 @@ describe('a reconcile', () => {
     expect(poolOf(bench, supervisor)).toBe(pool);
   });
 
+  test('[SCH-2, SCH-5] in which a stop comes during the last scan of the old pool opens no new one', async () => {
+    const bench = await openBench();
+    const supervisor = bench.supervise(pack);
+    supervisor.start();
+    await until(() => supervisor.isIdle, 'the scheduler rests');
+    const scan = bench.steered.holdAnswer('peek');
+    await bench.clock.advance(1_000);
+    await until(scan.arrived, 'a look is on its way');
+    const replacing = supervisor.reconcile([{ pack: { ...pack }, installed: bench.installed }]);
+    await turns();
+    const stop = supervisor.stop({ timeoutMs: 60_000 });
+    const scans = scansOf(bench);
+    scan.release();
+    expect(await stop).toEqual({ drained: true, abandoned: 0 });
+    await replacing;
+    await bench.clock.advance(HOUR_MS);
+    expect(scansOf(bench)).toBe(scans);
+    expect(bench.clock.pending).toBe(0);
+  });
+
   test('[SCH-5, SUP-6] rebuilds a pool that has lost a slot, and only then', async () => {
     const bench = await openBench();
     const { random: real } = bench;
