@@ -8,6 +8,7 @@
  * before any work is done on a request, and an incarnation that a newer version raised is drained here too. A reading
  * that fails changes nothing: an outage shows in `/readyz` and in every answer, and what was known last stands.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Cancel, Clock } from '../core/clock.js';
 import { isLaneheadError, LaneheadError } from '../core/errors.js';
 import { type ResolvedRoute, type ResolveRoute, routesOf, type ServedPack } from '../ingress/route-table.js';
@@ -16,8 +17,16 @@ import type { Store } from '../store/store.js';
 
 const REFRESH_MS = 2_000;
 
-/** Makes the workers of this process those of what is served; resolves when they are, and does not reject. */
-export type Reconcile = (served: readonly ServedPack[]) => Promise<void>;
+/** What runs the work of this process. */
+export interface Workers {
+  /** False: some of them no longer run, and a reconcile would build them anew. */
+  readonly isSound: boolean;
+  /** Makes them those of what is served; resolves when they are. */
+  reconcile(served: readonly ServedPack[]): Promise<void>;
+}
+
+/** Of a process that runs no work. */
+const NO_WORKERS: Workers = { isSound: true, reconcile: async () => undefined };
 
 export interface PackChoice {
   readonly packs: readonly Pack[];
@@ -30,7 +39,7 @@ export class Installations {
   #choice: PackChoice = { packs: [], namespaces: [] };
   #served: readonly ServedPack[] = [];
   #resolve: ResolveRoute = () => null;
-  #reconcile: Reconcile = async () => undefined;
+  #workers = NO_WORKERS;
   #changing: Promise<unknown> = Promise.resolve();
   #cancel: Cancel = () => undefined;
   #closed = false;
@@ -72,22 +81,30 @@ export class Installations {
     });
   }
 
-  /** Reads the installations again, now. @throws whatever the store throws; then nothing is changed */
+  /**
+   * Reads the installations again, now. Where they say what they said, sound workers are left alone: it comes too often
+   * to cost them a look each time.
+   * @throws whatever the store throws; then nothing is changed
+   */
   refresh(): Promise<void> {
     return this.#oneAtATime(async () => {
       const now = new Map((await this.#store.listPacks()).map((pack) => [pack.packId, pack]));
-      await this.#serve(
-        this.#served.map(({ pack, installed }) => ({
-          pack,
-          installed: now.get(installed.packId) ?? installed,
-        })),
+      const served = this.#served.map(({ pack, installed }) => {
+        return { pack, installed: now.get(installed.packId) ?? installed };
+      });
+      const isAsBefore = served.every(({ installed }, place) =>
+        isDeepStrictEqual(installed, this.#served[place]!.installed),
       );
+      if (!isAsBefore || !this.#workers.isSound) await this.#serve(served);
     });
   }
 
-  /** From now on workers follow, and installations are read again and again. Does not reject. */
-  follow(reconcile: Reconcile): void {
-    this.#reconcile = reconcile;
+  /**
+   * From now on installations are read again and again. Does not reject.
+   * @param workers follow what is served; `null`: there are none
+   */
+  follow(workers: Workers | null): void {
+    this.#workers = workers ?? NO_WORKERS;
     this.#plan();
   }
 
@@ -121,7 +138,7 @@ export class Installations {
    */
   async #serve(served: readonly ServedPack[]): Promise<void> {
     this.#requireOpen();
-    await this.#reconcile(served);
+    await this.#workers.reconcile(served);
     this.#served = served;
     this.#resolve = routesOf(served);
   }

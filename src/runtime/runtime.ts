@@ -186,7 +186,7 @@ async function openParts(
   const url = settings.listen ? (await ingress.listen({ host: '127.0.0.1', ...settings.listen })).url : null;
   await unlessStopped(Promise.resolve());
   supervisor?.start();
-  installations.follow(async (served) => supervisor?.reconcile(served));
+  installations.follow(supervisor);
   void coverage.run();
   return { opened, coverage, installations, ingress, supervisor, admin, url };
 }

@@ -67,6 +67,8 @@ export interface Supervisor {
   start(): void;
   /** Something was enqueued. Without a pack: for any of them; without classes: of any of them. */
   wake(packId?: number, queueClasses?: readonly QueueClass[]): void;
+  /** Every pool runs. False: a reconcile builds one anew. */
+  readonly isSound: boolean;
   /** The pools that claim, by pack id; for whoever watches. */
   readonly pools: ReadonlyMap<number, PackPool>;
   /**
@@ -114,6 +116,10 @@ class PackSupervisor implements Supervisor {
 
   get isIdle(): boolean {
     return this.#pools.isIdle;
+  }
+
+  get isSound(): boolean {
+    return [...this.pools.values()].every((pool) => pool.isRunning);
   }
 
   start(): void {

@@ -41,8 +41,16 @@ describe('what a process serves', () => {
   });
 
   const routed = (name = 'code') => installations.resolve('acme', name, 'first');
-  const follow = () =>
-    installations.follow(async (served) => void told.push({ served, routed: routed()?.pack }));
+  let isSound: boolean;
+  const follow = () => {
+    isSound = true;
+    installations.follow({
+      get isSound() {
+        return isSound;
+      },
+      reconcile: async (served) => void told.push({ served, routed: routed()?.pack }),
+    });
+  };
 
   test('[SCH-2] goes to its workers first, and then to its routes', async () => {
     await installations.use({ packs: [code], namespaces });
@@ -70,22 +78,33 @@ describe('what a process serves', () => {
     expect(await store.listPacks()).toMatchObject([{ pack: 'code', version: '1.0.0', generation: 1 }]);
   });
 
-  test('[SCH-5] is read again every two seconds, with one timer; a reading that fails changes nothing', async () => {
+  test('[SCH-5] is read again every two seconds; workers are told of it once they, or it, are not as before', async () => {
+    await installations.use({ packs: [code], namespaces });
+    follow();
+    await clock.advance(10_000);
+    expect(told).toEqual([]);
+    isSound = false;
+    await clock.advance(2_000);
+    expect(told).toMatchObject([{ served: [{ pack: code }] }]);
+    isSound = true;
+    await store.installPacks([{ namespace: 'acme', pack: 'code', version: '1.0.1' }]);
+    await clock.advance(10_000);
+    expect(told.slice(1)).toMatchObject([{ served: [{ pack: code, installed: { generation: 2 } }] }]);
+  });
+
+  test('takes one timer; a reading that fails changes nothing', async () => {
     await installations.use({ packs: [code], namespaces });
     follow();
     const { packId } = routed()!.installed;
-    await clock.advance(2_000);
-    expect(told).toHaveLength(1);
     await store.setPackStatus(packId, 'paused');
     const { listPacks } = store;
     store.listPacks = () => Promise.reject(new StoreOutage('no connection', 'none'));
     await clock.advance(10_000);
-    expect(told).toHaveLength(1);
+    expect(told).toEqual([]);
     expect(routed()?.installed.status).toBe('active');
     store.listPacks = listPacks;
     await clock.advance(2_000);
-    expect(told).toHaveLength(2);
-    expect(told[1]).toMatchObject({ served: [{ pack: code, installed: { status: 'paused' } }] });
+    expect(told).toMatchObject([{ served: [{ pack: code, installed: { status: 'paused' } }] }]);
     expect(routed()?.installed.status).toBe('paused');
     expect(clock.pending).toBe(1);
     installations.close();
@@ -111,7 +130,7 @@ describe('what a process serves', () => {
     await turns();
     answer();
     await Promise.all([reading, choosing]);
-    expect(told.map(({ served }) => served[0]!.installed.generation)).toEqual([1, 2]);
+    expect(told.map(({ served }) => served[0]!.installed.generation)).toEqual([2]);
     expect(routed()?.installed.generation).toBe(2);
   });
 

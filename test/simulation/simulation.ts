@@ -16,6 +16,7 @@ import { Hardships } from './hardships.js';
 import { Ledger } from './ledger.js';
 import { Operators } from './operators.js';
 import { People } from './people.js';
+import type { ProcessTraits } from './process-traits.js';
 import { RowAudit } from './row-audit.js';
 import { isOpen, type MirrorItem, type RowMirror, TERMINAL } from './row-mirror.js';
 import type { Scene } from './scene.js';
@@ -23,7 +24,6 @@ import type { Seeded } from './seeded.js';
 import { Senders } from './senders.js';
 import { SharedDatabase } from './shared-database.js';
 import { itemOfPayload, RETRY } from './virtual-packs.js';
-import type { ProcessTraits } from './virtual-process.js';
 import { World } from './world.js';
 
 export interface SimulationOptions {

@@ -18,6 +18,7 @@ import { createSqlStore } from '../../src/store/sql-store.js';
 import type { PackStatus, Store } from '../../src/store/store.js';
 import { createSupervisor, type Supervisor } from '../../src/supervisor/supervisor.js';
 import { delayedLinks } from './delayed-links.js';
+import type { ProcessTraits } from './process-traits.js';
 import type { Scene } from './scene.js';
 import type { Seeded } from './seeded.js';
 import { drawnLateness, VirtualClock } from './virtual-clock.js';
@@ -32,17 +33,6 @@ const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 export interface WebhookAnswer {
   readonly status: number;
   readonly body: string;
-}
-
-/** How a process is set up; the same in all its lives. */
-export interface ProcessTraits {
-  readonly role: 'all' | 'ingress' | 'worker';
-  /** The keeper has a thread of its own, as it has in a server. */
-  readonly ownKeeper: boolean;
-  readonly workers: number;
-  readonly skewMs: number;
-  readonly latenessMs: number;
-  readonly gatherMs: number;
 }
 
 export class Life {
@@ -121,7 +111,7 @@ export class Life {
       this.#listen(this.#supervisor);
       this.#supervisor.start();
     }
-    installations.follow(async (served) => this.#supervisor?.reconcile(served));
+    installations.follow(this.#supervisor);
     if (this.#traits.role !== 'worker') this.#admission = this.#openAdmission(store, installations);
   }
 

@@ -163,11 +163,13 @@ describe('a reconcile', () => {
     await bench.admitSources(2);
     supervisor.wake();
     await until(() => !pool.isRunning, 'the slot ends');
+    expect(supervisor.isSound).toBe(false);
     broken = false;
     const wanted = [{ pack: faulty, installed: bench.installed }];
     await supervisor.reconcile(wanted);
     const next = poolOf(bench, supervisor)!;
     expect(next).not.toBe(pool);
+    expect(supervisor.isSound).toBe(true);
     await bench.untilStates('processing', 'completed');
     await supervisor.reconcile(wanted);
     expect(poolOf(bench, supervisor)).toBe(next);
