@@ -163,7 +163,7 @@ async function openParts(
   unlessStopped: UnlessStopped,
   onFailure: (close: () => unknown) => void,
 ): Promise<Parts> {
-  const log = settings.logger ?? pino({ level: 'silent' });
+  const log = settings.logger ?? silentLog();
   const opened = await openServingStore(settings);
   onFailure(() => opened.close());
   for (const warning of opened.warnings) log.warn({ engine: opened.store.engine }, warning);
@@ -252,6 +252,11 @@ async function stopParts(starting: Promise<Parts> | null, timeoutMs: number): Pr
   await Promise.all([parts.supervisor?.stop({ timeoutMs }), parts.ingress.close({ timeoutMs })]);
   await parts.admin?.close();
   await parts.opened.close();
+}
+
+/** Into nothing: pino's own destination would open the standard output, and leave a listener for the exit behind. */
+function silentLog(): Logger {
+  return pino({ level: 'silent' }, { write: () => undefined });
 }
 
 /** pino takes fields first; packs are given the message first. */

@@ -138,7 +138,9 @@ async function sample(done) {
     resources: process.getActiveResourcesInfo().sort(),
     descriptors: readdirSync('/proc/self/fd').length,
     threads: readdirSync('/proc/self/task').length,
-    listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
+    listeners: Object.fromEntries(
+      process.eventNames().map((name) => [String(name), process.listenerCount(name)]),
+    ),
     running,
   };
   for (let round = 0; round < 3; round++) {
