@@ -19,7 +19,7 @@ const REFRESH_MS = 2_000;
 
 /** What runs the work of this process. */
 export interface Workers {
-  /** False: some of them no longer run, and a reconcile would build them anew. */
+  /** False: some of them are not there, or no longer run; a reconcile would build them anew. */
   readonly isSound: boolean;
   /** Makes them those of what is served; resolves when they are. */
   reconcile(served: readonly ServedPack[]): Promise<void>;
@@ -30,13 +30,14 @@ const NO_WORKERS: Workers = { isSound: true, reconcile: async () => undefined };
 
 export interface PackChoice {
   readonly packs: readonly Pack[];
-  readonly namespaces: readonly string[];
+  /** Default: those of the choice before. */
+  readonly namespaces?: readonly string[] | undefined;
 }
 
 export class Installations {
   readonly #store: Pick<Store, 'installPacks' | 'listPacks'>;
   readonly #clock: Clock;
-  #choice: PackChoice = { packs: [], namespaces: [] };
+  #namespaces: readonly string[] = [];
   #served: readonly ServedPack[] = [];
   #resolve: ResolveRoute = () => null;
   #workers = NO_WORKERS;
@@ -49,10 +50,6 @@ export class Installations {
     this.#clock = clock;
   }
 
-  get namespaces(): readonly string[] {
-    return this.#choice.namespaces;
-  }
-
   /** Each installation with the pack that this process runs for it. */
   get served(): readonly ServedPack[] {
     return this.#served;
@@ -63,21 +60,22 @@ export class Installations {
 
   /**
    * Serves these packs in these namespaces, and no others. What is absent is installed; a newer version becomes a new
-   * incarnation. When it rejects, this process serves what it served before.
+   * incarnation. When it rejects, this process serves what it served before; where the store failed in between, some
+   * of the packs may be installed already, and a repetition goes on from there.
    * @throws LaneheadError `invalid_configuration` naming every secret that is missing, `draining` after `close`
    */
-  use(choice: PackChoice): Promise<void> {
+  use({ packs, namespaces: given }: PackChoice): Promise<void> {
     return this.#oneAtATime(async () => {
-      const wanted = choice.namespaces.flatMap((namespace) =>
-        choice.packs.map((pack) => ({ namespace, pack })),
-      );
+      // Not before it is this one's turn: a choice on its way may change them.
+      const namespaces = given ?? this.#namespaces;
+      const wanted = namespaces.flatMap((namespace) => packs.map((pack) => ({ namespace, pack })));
       requireSecrets(wanted);
       const installed = await this.#store.installPacks(
         wanted.map(({ namespace, pack }) => ({ namespace, pack: pack.name, version: pack.version })),
       );
       const served = wanted.map(({ pack }, place) => ({ pack, installed: installed[place]! }));
       await this.#serve(served);
-      this.#choice = choice;
+      this.#namespaces = namespaces;
     });
   }
 

@@ -46,8 +46,8 @@ export interface Lanehead {
   /**
    * Serves these packs from now on, and no others, without a stop: what is new is installed and starts, what changed is
    * replaced by its new definition, what is missing is refused with 404 and its open work waits for a process that
-   * knows it. Flows in flight end under the definition they began with. All or nothing: when it rejects, everything is
-   * as before. `namespaces`: default, those of before.
+   * knows it. Flows in flight end under the definition they began with. All or nothing: when it rejects, this process
+   * serves what it served before, and may be asked again. `namespaces`: default, those of before.
    * @throws LaneheadError `invalid_configuration` that names every wrong pack and every missing secret
    */
   usePacks(packs: readonly Pack[], options?: { readonly namespaces?: readonly string[] }): Promise<void>;
@@ -112,10 +112,9 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
       stopping ??= stopParts(starting, timeoutMs);
       return stopping;
     },
-    usePacks: (packs, given = {}) =>
+    usePacks: (packs, { namespaces } = {}) =>
       change(async ({ installations }) => {
-        const { namespaces = installations.namespaces } = given;
-        settingsOf({ ...options, packs, namespaces });
+        settingsOf({ ...options, packs, namespaces: namespaces ?? options.namespaces });
         await installations.use({ packs, namespaces });
       }),
     pausePack: (pack, { namespaces } = {}) =>

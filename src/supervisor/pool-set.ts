@@ -34,6 +34,13 @@ export class PoolSet {
     return this.#draining.size === 0 && [...this.#live.values()].every((pool) => pool.isIdle);
   }
 
+  /** What is wanted is there, and runs. False: a settling would change something. */
+  get isSound(): boolean {
+    if (this.#state !== 'open') return true;
+    const due = [...this.#wanted.values()].filter(mayServe);
+    return due.length === this.#live.size && [...this.#live.values()].every((pool) => this.#isFit(pool));
+  }
+
   /** What a pool that is live or draining was planned for. */
   planOf(packId: number): PoolPlan | undefined {
     const pools = [...this.#live.values(), ...this.#draining];

@@ -67,7 +67,7 @@ export interface Supervisor {
   start(): void;
   /** Something was enqueued. Without a pack: for any of them; without classes: of any of them. */
   wake(packId?: number, queueClasses?: readonly QueueClass[]): void;
-  /** Every pool runs. False: a reconcile builds one anew. */
+  /** Every pool that is wanted is there and runs. False: a reconcile of the same packs changes something. */
   readonly isSound: boolean;
   /** The pools that claim, by pack id; for whoever watches. */
   readonly pools: ReadonlyMap<number, PackPool>;
@@ -119,7 +119,7 @@ class PackSupervisor implements Supervisor {
   }
 
   get isSound(): boolean {
-    return [...this.pools.values()].every((pool) => pool.isRunning);
+    return this.#pools.isSound;
   }
 
   start(): void {

@@ -134,6 +134,36 @@ describe('what a process serves', () => {
     expect(routed()?.installed.generation).toBe(2);
   });
 
+  test('keeps the namespaces of the choice before it, also of one that is on its way', async () => {
+    await installations.use({ packs: [code], namespaces });
+    const first = installations.use({ packs: [code], namespaces: ['globex'] });
+    const second = installations.use({ packs: [packOf('code', '1.0.1')] });
+    await Promise.all([first, second]);
+    expect(installations.served.map(({ installed }) => installed)).toMatchObject([
+      { namespace: 'globex', version: '1.0.1' },
+    ]);
+  });
+
+  test('serves what it served where the store fails in the middle, and the same choice again goes on from there', async () => {
+    await installations.use({ packs: [code], namespaces });
+    follow();
+    const packs = [packOf('code', '2.0.0'), packOf('other')];
+    const { installPacks } = store;
+    store.installPacks = async (wanted) => {
+      await installPacks(wanted.slice(0, 1));
+      throw new StoreOutage('no connection', 'none');
+    };
+    await expect(installations.use({ packs, namespaces })).rejects.toThrow('no connection');
+    expect(routed()?.pack).toBe(code);
+    expect(told).toEqual([]);
+    store.installPacks = installPacks;
+    await installations.use({ packs, namespaces });
+    expect(installations.served.map(({ pack, installed }) => [pack.name, installed.generation])).toEqual([
+      ['code', 2],
+      ['other', 1],
+    ]);
+  });
+
   test('does not change any more once it is closed, not even by what is on its way', async () => {
     await installations.use({ packs: [code], namespaces });
     follow();

@@ -8,6 +8,7 @@ import { gate, packOf, record, useBench, type WorkBench } from '../support/work-
 const openBench = useBench();
 const HOUR_MS = 3_600_000;
 const RECONCILES = 3_000;
+const REPLACEMENTS = 500;
 
 const poolOf = (bench: WorkBench, supervisor: Supervisor) => supervisor.pools.get(bench.installed.packId);
 const scansOf = ({ steered }: WorkBench) => steered.count('peek') + steered.count('claim');
@@ -307,7 +308,30 @@ test('pools that cannot be changed are said to be so, and the next reconcile cha
   };
   await supervisor.reconcile([{ pack: unreadable, installed: bench.installed }]);
   expect(bench.log.lines.at(-1)).toMatchObject({ level: 'error', message: 'pools could not be changed' });
+  expect(supervisor.isSound).toBe(false);
   await supervisor.reconcile([{ pack, installed: bench.installed }]);
+  expect(supervisor.isSound).toBe(true);
   await bench.admitSources(1);
   await bench.untilStates('completed');
+});
+
+test(`${REPLACEMENTS} replacements, and as many pauses and resumptions, leave one pool, its timers, and nothing that drains`, async () => {
+  const bench = await openBench();
+  const supervisor = bench.supervise(packOf(() => undefined));
+  supervisor.start();
+  await until(() => supervisor.isIdle, 'the scheduler rests');
+  const timers = bench.clock.pending;
+  const { installed } = bench;
+  for (let n = 0; n < REPLACEMENTS; n++) {
+    const pack = packOf(() => undefined);
+    await supervisor.reconcile([{ pack, installed }]);
+    await supervisor.reconcile([{ pack, installed: { ...installed, status: 'paused' } }]);
+    expect(supervisor.pools.size).toBe(0);
+    await supervisor.reconcile([{ pack, installed }]);
+    expect(supervisor.pools.size).toBe(1);
+  }
+  await until(() => supervisor.isIdle, 'the scheduler rests, and nothing drains');
+  expect(supervisor.isSound).toBe(true);
+  expect(bench.clock.pending).toBe(timers);
+  expect(bench.steered.mostScans).toBe(1);
 });
