@@ -1,6 +1,6 @@
 /**
- *   loading packs ──▶ serving ──a pack file changed──▶ draining ──▶ loading packs
- *        └─failed─▶ waiting ──a pack file changed──────────────────────▲
+ *   loading packs ──▶ serving them ──a pack file changed──▶ loading packs
+ *        └─failed─▶ what served before serves on ──a pack file changed──▲
  *
  * A signal ends it in every state, as it ends `serve`; an exception that nobody caught does too.
  */
@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { isLaneheadError } from '../core/errors.js';
 import { systemClock } from '../core/system.js';
 import type { Pack } from '../packs/types.js';
-import { createLanehead, type Lanehead, type Started } from '../runtime/runtime.js';
+import { createLanehead, type Lanehead } from '../runtime/runtime.js';
 import { type Configuration, readConfiguration, type ServeFlags } from './configuration.js';
 import { failureOf, renderFailure } from './failure.js';
 import { watchFiles } from './file-watch.js';
@@ -35,12 +35,12 @@ export async function dev(
   try {
     while (signals.received === null) {
       const changed = watch.next();
-      const lanehead = await session.start();
+      await session.reload();
       await Promise.race([changed, signals.first]);
-      await lanehead?.stop({ timeoutMs: configuration.stopTimeoutMs });
     }
   } finally {
     watch.close();
+    await session.stop();
   }
   if (signals.failure !== null) throw signals.failure;
 }
@@ -58,64 +58,78 @@ class DevSession {
   readonly #signals: StopSignals;
   readonly #loader: PackLoader = packLoader();
   readonly #log: Logger;
-  #options: Configuration['options'];
+  readonly #configuration: Configuration;
+  #lanehead: Lanehead | null = null;
+  #url: string | null = null;
 
   constructor({ terminal, files, signals, log }: DevParts, configuration: Configuration) {
     this.#terminal = terminal;
     this.#files = files;
     this.#signals = signals;
-    this.#options = configuration.options;
+    this.#configuration = configuration;
     this.#log = log;
     for (const notice of configuration.notices) this.#log.warn(notice);
   }
 
-  /** `null`: the packs do not load, or a signal came first. */
-  async start(): Promise<Lanehead | null> {
+  /** Serves the packs as they are now, or says what is wrong with them. A signal leaves it to `stop`. */
+  async reload(): Promise<void> {
+    const reloading = this.#reload();
+    const first = await Promise.race([reloading, this.#signals.first]);
+    if (typeof first === 'string') reloading.catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    await this.#lanehead?.stop({ timeoutMs: this.#configuration.stopTimeoutMs });
+  }
+
+  async #reload(): Promise<void> {
     const packs = await this.#load();
-    if (packs === null) return null;
-    const lanehead = createLanehead({ ...this.#options, packs, logger: this.#log });
-    const started = await this.#started(lanehead);
-    if (started === null) return null;
-    const { url, adminUrl } = started;
-    // A port that was chosen once is kept, so that senders find the next round too.
-    this.#options = {
-      ...this.#options,
-      listen: { ...this.#options.listen, port: portOf(url!) },
-      admin: { port: portOf(adminUrl!) },
-    };
-    this.#terminal.print(`listening on ${url}, health on ${adminUrl}, data in ${this.#options.databaseUrl}`);
-    for (const path of this.#paths(packs)) this.#terminal.print(`  POST ${url}${path}`);
-    return lanehead;
+    if (packs === null || this.#signals.received !== null) return;
+    if (this.#lanehead === null) await this.#start(packs);
+    else if (!(await this.#replace(this.#lanehead, packs))) return;
+    for (const path of this.#paths(packs)) this.#terminal.print(`  POST ${this.#url}${path}`);
   }
 
-  /** `null`: a signal came first, and ended the start. */
-  async #started(lanehead: Lanehead): Promise<Started | null> {
-    const starting = lanehead.start();
-    const first = await Promise.race([starting, this.#signals.first]);
-    if (typeof first !== 'string') return first;
-    await Promise.all([starting.catch(() => undefined), lanehead.stop()]);
-    return null;
+  async #start(packs: readonly Pack[]): Promise<void> {
+    const { options } = this.#configuration;
+    this.#lanehead = createLanehead({ ...options, packs, logger: this.#log });
+    const { url, adminUrl } = await this.#lanehead.start();
+    this.#url = url;
+    this.#terminal.print(`listening on ${url}, health on ${adminUrl}, data in ${options.databaseUrl}`);
   }
 
+  /** False: nothing was changed. */
+  async #replace(lanehead: Lanehead, packs: readonly Pack[]): Promise<boolean> {
+    try {
+      await lanehead.usePacks(packs);
+      return true;
+    } catch (error) {
+      if (this.#signals.received === null) this.#complain(error);
+      return false;
+    }
+  }
+
+  /** `null`: they do not load. */
   async #load(): Promise<readonly Pack[] | null> {
     try {
-      const packs = await Promise.race([this.#loader.load(this.#files), this.#signals.first]);
-      return typeof packs === 'string' ? null : packs;
+      return await this.#loader.load(this.#files);
     } catch (error) {
       if (!isLaneheadError(error, 'invalid_pack')) throw error;
-      this.#terminal.complain(renderFailure(failureOf(error), false));
-      this.#terminal.complain('waiting for a change …');
+      this.#complain(error);
       return null;
     }
   }
 
+  #complain(error: unknown): void {
+    this.#terminal.complain(renderFailure(failureOf(error), false));
+    this.#terminal.complain('waiting for a change …');
+  }
+
   #paths(packs: readonly Pack[]): string[] {
-    return this.#options.namespaces.flatMap((namespace) =>
+    return this.#configuration.options.namespaces.flatMap((namespace) =>
       packs.flatMap((pack) =>
         [...pack.routes.keys()].map((route) => `/in/${namespace}/${pack.name}/${route}`),
       ),
     );
   }
 }
-
-const portOf = (url: string): number => Number(new URL(url).port);

@@ -16,6 +16,8 @@ import type { WorkRun } from './work-run.js';
 export interface ClaimBatchParts extends EventLoadingParts {
   readonly namespace: string;
   readonly pack: Pack;
+  /** A newer version of the pack is installed than this process has. */
+  readonly isBehind: boolean;
   readonly watch: CallWatch;
   readonly log: FlowLog;
 }
@@ -33,7 +35,7 @@ export class ClaimBatch {
   constructor(parts: ClaimBatchParts, items: readonly ClaimedItem[], held: readonly HeldLease[]) {
     this.#parts = parts;
     this.runs = items.map((item, place) => {
-      const { route, outcome } = checkRoute(parts.pack, item);
+      const { route, outcome } = checkRoute(parts.pack, item, parts.isBehind);
       return { item, held: held[place]!, batch: this, route, event: null, outcome };
     });
   }

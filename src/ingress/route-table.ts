@@ -1,9 +1,13 @@
 import type { Pack, Route } from '../packs/types.js';
 import type { InstalledPack } from '../store/store.js';
 
-export interface ResolvedRoute {
-  readonly installed: InstalledPack;
+/** An installation, and the pack that this process runs for it. */
+export interface ServedPack {
   readonly pack: Pack;
+  readonly installed: InstalledPack;
+}
+
+export interface ResolvedRoute extends ServedPack {
   readonly route: Route;
 }
 
@@ -11,17 +15,14 @@ export interface ResolvedRoute {
 export type ResolveRoute = (namespace: string, pack: string, route: string) => ResolvedRoute | null;
 
 /** The look-up over what this process serves. Build a new one when an installation changes. */
-export function routesOf(packs: Iterable<Pack>, installed: Iterable<InstalledPack>): ResolveRoute {
-  const byName = new Map([...packs].map((pack) => [pack.name, pack]));
-  const namespaces = new Map<string, Map<string, Map<string, ResolvedRoute>>>();
-  for (const installation of installed) {
-    const pack = byName.get(installation.pack);
-    if (pack === undefined) continue;
+export function routesOf(served: Iterable<ServedPack>): ResolveRoute {
+  const namespaces = new Map<string, Map<string, ReadonlyMap<string, ResolvedRoute>>>();
+  for (const { pack, installed } of served) {
     const routes = new Map(
-      [...pack.routes.values()].map((route) => [route.name, { installed: installation, pack, route }]),
+      [...pack.routes.values()].map((route) => [route.name, { installed, pack, route }]),
     );
-    const packsOfNamespace = namespaces.get(installation.namespace) ?? new Map();
-    namespaces.set(installation.namespace, packsOfNamespace.set(installation.pack, routes));
+    const packsOfNamespace = namespaces.get(installed.namespace) ?? new Map();
+    namespaces.set(installed.namespace, packsOfNamespace.set(pack.name, routes));
   }
   return (namespace, pack, route) => namespaces.get(namespace)?.get(pack)?.get(route) ?? null;
 }

@@ -1,97 +1,163 @@
+/**
+ * What this process serves: packs in namespaces, as they are installed.
+ *
+ *   nothing ──use()──▶ serving ──use(), refresh()──▶ serving ──close()──▶ closed
+ *                         └─ each change: workers first, then routes; one at a time
+ *
+ * Installations are read again two seconds after each reading, so that a pack paused by another process is refused here
+ * before any work is done on a request, and an incarnation that a newer version raised is drained here too. A reading
+ * that fails changes nothing: an outage shows in `/readyz` and in every answer, and what was known last stands.
+ */
+import { isDeepStrictEqual } from 'node:util';
 import type { Cancel, Clock } from '../core/clock.js';
-import { type ResolvedRoute, routesOf } from '../ingress/route-table.js';
+import { isLaneheadError, LaneheadError } from '../core/errors.js';
+import { type ResolvedRoute, type ResolveRoute, routesOf, type ServedPack } from '../ingress/route-table.js';
 import type { Pack } from '../packs/types.js';
-import type { InstalledPack, Store } from '../store/store.js';
+import type { Store } from '../store/store.js';
 
 const REFRESH_MS = 2_000;
 
-/** Takes a new incarnation of a pack into service; told of each one once. */
-export type OnIncarnation = (pack: Pack, installed: InstalledPack) => void;
+/** What runs the work of this process. */
+export interface Workers {
+  /** False: some of them are not there, or no longer run; a reconcile would build them anew. */
+  readonly isSound: boolean;
+  /** Makes them those of what is served; resolves when they are. */
+  reconcile(served: readonly ServedPack[]): Promise<void>;
+}
 
-/**
- * What this process serves: its packs in its namespaces, as installed. They are read again two seconds after each
- * reading, so that a pack paused by another process is refused here before any work is done on a request, and an
- * incarnation that a newer version raised is drained here too: what is admitted now carries it, whoever admits.
- */
+/** Of a process that runs no work. */
+const NO_WORKERS: Workers = { isSound: true, reconcile: async () => undefined };
+
+export interface PackChoice {
+  readonly packs: readonly Pack[];
+  /** Default: those of the choice before. */
+  readonly namespaces?: readonly string[] | undefined;
+}
+
 export class Installations {
   readonly #store: Pick<Store, 'installPacks' | 'listPacks'>;
-  readonly #packs: readonly Pack[];
-  readonly #namespaces: readonly string[];
   readonly #clock: Clock;
-  #installed: readonly InstalledPack[] = [];
-  #resolve: ReturnType<typeof routesOf> = () => null;
-  #cancel: Cancel | null = null;
+  #namespaces: readonly string[] = [];
+  #served: readonly ServedPack[] = [];
+  #resolve: ResolveRoute = () => null;
+  #workers = NO_WORKERS;
+  #changing: Promise<unknown> = Promise.resolve();
+  #cancel: Cancel = () => undefined;
   #closed = false;
 
-  constructor(
-    store: Pick<Store, 'installPacks' | 'listPacks'>,
-    packs: readonly Pack[],
-    namespaces: readonly string[],
-    clock: Clock,
-  ) {
+  constructor(store: Pick<Store, 'installPacks' | 'listPacks'>, clock: Clock) {
     this.#store = store;
-    this.#packs = packs;
-    this.#namespaces = namespaces;
     this.#clock = clock;
   }
 
-  /** Resolves secrets once for each namespace, so that a missing one refuses to start; then installs. */
-  async install(): Promise<void> {
-    const wanted = this.#namespaces.flatMap((namespace) => this.#packs.map((pack) => ({ namespace, pack })));
-    for (const { namespace, pack } of wanted) {
-      for (const route of pack.routes.values()) {
-        route.verify.prepare({ namespace, pack: pack.name, route: route.name });
-      }
-    }
-    this.#use(
-      await this.#store.installPacks(
-        wanted.map(({ namespace, pack }) => ({ namespace, pack: pack.name, version: pack.version })),
-      ),
-    );
+  /** Each installation with the pack that this process runs for it. */
+  get served(): readonly ServedPack[] {
+    return this.#served;
   }
 
-  /** Reads them again from now on, and tells of every incarnation raised since `install`. Does not reject. */
-  follow(onIncarnation: OnIncarnation): void {
-    if (this.#closed) return;
-    this.#cancel = this.#clock.after(REFRESH_MS, () => {
-      void this.#refresh(onIncarnation).then(() => this.follow(onIncarnation));
+  readonly resolve: ResolveRoute = (namespace, pack, route): ResolvedRoute | null =>
+    this.#resolve(namespace, pack, route);
+
+  /**
+   * Serves these packs in these namespaces, and no others. What is absent is installed; a newer version becomes a new
+   * incarnation. When it rejects, this process serves what it served before; where the store failed in between, some
+   * of the packs may be installed already, and a repetition goes on from there.
+   * @throws LaneheadError `invalid_configuration` naming every secret that is missing, `draining` after `close`
+   */
+  use({ packs, namespaces: given }: PackChoice): Promise<void> {
+    return this.#oneAtATime(async () => {
+      // Not before it is this one's turn: a choice on its way may change them.
+      const namespaces = given ?? this.#namespaces;
+      const wanted = namespaces.flatMap((namespace) => packs.map((pack) => ({ namespace, pack })));
+      requireSecrets(wanted);
+      const installed = await this.#store.installPacks(
+        wanted.map(({ namespace, pack }) => ({ namespace, pack: pack.name, version: pack.version })),
+      );
+      const served = wanted.map(({ pack }, place) => ({ pack, installed: installed[place]! }));
+      await this.#serve(served);
+      this.#namespaces = namespaces;
     });
   }
 
-  readonly resolve = (namespace: string, pack: string, route: string): ResolvedRoute | null =>
-    this.#resolve(namespace, pack, route);
-
-  /** Each installation with the pack that this process runs for it. */
-  served(): { readonly pack: Pack; readonly installed: InstalledPack }[] {
-    return this.#installed.map((installed) => ({
-      pack: this.#packs.find((pack) => pack.name === installed.pack)!,
-      installed,
-    }));
+  /**
+   * Reads the installations again, now. Where they say what they said, sound workers are left alone: it comes too often
+   * to cost them a look each time.
+   * @throws whatever the store throws; then nothing is changed
+   */
+  refresh(): Promise<void> {
+    return this.#oneAtATime(async () => {
+      const now = new Map((await this.#store.listPacks()).map((pack) => [pack.packId, pack]));
+      const served = this.#served.map(({ pack, installed }) => {
+        return { pack, installed: now.get(installed.packId) ?? installed };
+      });
+      const isAsBefore = served.every(({ installed }, place) =>
+        isDeepStrictEqual(installed, this.#served[place]!.installed),
+      );
+      if (!isAsBefore || !this.#workers.isSound) await this.#serve(served);
+    });
   }
 
+  /**
+   * From now on installations are read again and again. Does not reject.
+   * @param workers follow what is served; `null`: there are none
+   */
+  follow(workers: Workers | null): void {
+    this.#workers = workers ?? NO_WORKERS;
+    this.#plan();
+  }
+
+  /** Nothing is read or changed any more; what is being changed is given up at its next step. */
   close(): void {
     this.#closed = true;
-    this.#cancel?.();
+    this.#cancel();
   }
 
-  #use(installed: readonly InstalledPack[]): void {
-    this.#installed = installed;
-    this.#resolve = routesOf(this.#packs, installed);
-  }
-
-  async #refresh(onIncarnation: OnIncarnation): Promise<void> {
-    let packs: readonly InstalledPack[];
-    try {
-      packs = await this.#store.listPacks();
-    } catch {
-      return; // An outage shows in /readyz and in every answer; what was known last stands until it is over.
-    }
+  #plan(): void {
     if (this.#closed) return;
-    const now = new Map(packs.map((pack) => [pack.packId, pack]));
-    const known = new Map(this.#installed.map((mine) => [mine.packId, mine.generation]));
-    this.#use(this.#installed.map((mine) => now.get(mine.packId) ?? mine));
-    for (const { pack, installed } of this.served()) {
-      if (installed.generation !== known.get(installed.packId)) onIncarnation(pack, installed);
+    this.#cancel = this.#clock.after(REFRESH_MS, () => {
+      void this.refresh()
+        .catch(() => undefined)
+        .then(() => this.#plan());
+    });
+  }
+
+  #oneAtATime(change: () => Promise<void>): Promise<void> {
+    const changed = this.#changing.then(() => {
+      this.#requireOpen();
+      return change();
+    });
+    this.#changing = changed.catch(() => undefined);
+    return changed;
+  }
+
+  /**
+   * Workers first: whoever still runs the pack of before must not claim what the routes of the new one admit. It would
+   * not know them.
+   */
+  async #serve(served: readonly ServedPack[]): Promise<void> {
+    this.#requireOpen();
+    await this.#workers.reconcile(served);
+    this.#served = served;
+    this.#resolve = routesOf(served);
+  }
+
+  #requireOpen(): void {
+    if (this.#closed) throw new LaneheadError('draining', 'it is being stopped');
+  }
+}
+
+/** Resolves every secret once for each namespace, so that one that is missing changes nothing. */
+function requireSecrets(wanted: readonly { readonly namespace: string; readonly pack: Pack }[]): void {
+  const problems: string[] = [];
+  for (const { namespace, pack } of wanted) {
+    for (const route of pack.routes.values()) {
+      try {
+        route.verify.prepare({ namespace, pack: pack.name, route: route.name });
+      } catch (error) {
+        if (!isLaneheadError(error, 'invalid_configuration')) throw error;
+        problems.push(error.message);
+      }
     }
   }
+  if (problems.length > 0) throw new LaneheadError('invalid_configuration', problems.join('; '));
 }

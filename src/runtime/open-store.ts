@@ -6,7 +6,7 @@ import { openSqliteStore } from '../store/dialects/sqlite/open.js';
 import { acquireServeLock } from '../store/dialects/sqlite/serve-lock.js';
 import { createSqlStore } from '../store/sql-store.js';
 import type { Store } from '../store/store.js';
-import { openLeaseThread } from '../threads/lease-link.js';
+import { type LeaseThread, openLeaseThread } from '../threads/lease-link.js';
 import { openThreadedSqliteStore } from '../threads/threaded-store.js';
 import { parseDatabaseUrl } from './database-url.js';
 
@@ -16,6 +16,7 @@ export interface ServingStore {
   leaseLink(onFailure: (error: Error) => void): Promise<MainLink>;
   /** What the operator should know: settings that are accepted but not recommended. */
   readonly warnings: readonly string[];
+  /** Leaves no connection, file or thread behind. */
   close(): Promise<void>;
 }
 
@@ -61,11 +62,17 @@ async function openServingMysql(url: string, settings: StoreSettings): Promise<S
   const { unsafeDurability, poolSize } = settings;
   const driver = await openMysqlDriver({ url, clock: systemClock, unsafeDurability, poolSize });
   const store = createSqlStore({ driver, clock: systemClock, random: systemRandom() });
+  let leases: LeaseThread | null = null;
   return {
     store,
-    leaseLink: (onFailure) => openLeaseThread({ url, unsafeDurability }, onFailure),
+    async leaseLink(onFailure) {
+      leases = await openLeaseThread({ url, unsafeDurability }, systemClock, onFailure);
+      return leases.link;
+    },
     warnings: driver.server.warnings,
-    close: () => store.close(),
+    async close() {
+      await Promise.all([store.close(), leases?.ended()]);
+    },
   };
 }
 

@@ -14,7 +14,7 @@ import { LaneheadError } from '../core/errors.js';
 import { idMaker } from '../core/ids.js';
 import { systemClock, systemNextTurn, systemRandom } from '../core/system.js';
 import { createIngress, type Ingress } from '../ingress/server.js';
-import type { FlowLog } from '../packs/types.js';
+import type { FlowLog, Pack } from '../packs/types.js';
 import { openingFailure, type Stats } from '../store/store.js';
 import { createSupervisor, type Supervisor } from '../supervisor/supervisor.js';
 import { openAdminListener } from './admin-listener.js';
@@ -23,6 +23,7 @@ import { drainUntilIdle } from './idle.js';
 import { Installations } from './installations.js';
 import { openServingStore, type ServingStore } from './open-store.js';
 import { type LaneheadOptions, type Settings, settingsOf } from './options.js';
+import { changePackStatus, type PackStatusChange } from './pack-status.js';
 
 export interface Started {
   /** Where webhooks come in; `null` without `listen`. */
@@ -42,6 +43,22 @@ export interface Lanehead {
    * everything closes. Safe before `start`, during it, which it ends, and twice.
    */
   stop(options?: { readonly timeoutMs?: number }): Promise<void>;
+  /**
+   * Serves these packs from now on, and no others, without a stop: what is new is installed and starts, what changed is
+   * replaced by its new definition, what is missing is refused with 404 and its open work waits for a process that
+   * knows it. Flows in flight end under the definition they began with. All or nothing: when it rejects, this process
+   * serves what it served before, and may be asked again. `namespaces`: default, those of before.
+   * @throws LaneheadError `invalid_configuration` that names every wrong pack and every missing secret
+   */
+  usePacks(packs: readonly Pack[], options?: { readonly namespaces?: readonly string[] }): Promise<void>;
+  /**
+   * Refuses the pack's requests with 503 `paused` and claims none of its work, here when this resolves, in other
+   * processes within two seconds. What runs ends by itself. `namespaces`: default, wherever it is installed.
+   * @throws LaneheadError `not_found`, `invalid_argument` for a pack that is retired
+   */
+  pausePack(pack: string, options?: Pick<PackStatusChange, 'namespaces'>): Promise<void>;
+  /** Takes a paused pack into service again, with what it has left. Throws as `pausePack` does. */
+  resumePack(pack: string, options?: Pick<PackStatusChange, 'namespaces'>): Promise<void>;
   /** Serves one request in the process, by the same decisions as the listener. After `start`. */
   handle(request: Request): Promise<Response>;
   /** `exact`: by the claim's own predicate instead of the readiness marks. */
@@ -73,6 +90,16 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
       throw new LaneheadError('draining', 'not started, or stopping');
     return await starting;
   };
+  /** A stop closes what a change needs: then that is why it failed. */
+  const change = async (work: (parts: Parts) => Promise<void>): Promise<void> => {
+    const parts = await running();
+    try {
+      await work(parts);
+    } catch (error) {
+      if (stopping === null) throw error;
+      throw new LaneheadError('draining', 'it was stopped meanwhile', { cause: error });
+    }
+  };
   return {
     async start() {
       if (stopping !== null) throw new LaneheadError('draining', 'it was stopped; create a new one');
@@ -85,11 +112,25 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
       stopping ??= stopParts(starting, timeoutMs);
       return stopping;
     },
+    usePacks: (packs, { namespaces } = {}) =>
+      change(async ({ installations }) => {
+        settingsOf({ ...options, packs, namespaces: namespaces ?? options.namespaces });
+        await installations.use({ packs, namespaces });
+      }),
+    pausePack: (pack, { namespaces } = {}) =>
+      change((parts) => changeStatus(parts, { pack, status: 'paused', namespaces })),
+    resumePack: (pack, { namespaces } = {}) =>
+      change((parts) => changeStatus(parts, { pack, status: 'active', namespaces })),
     handle: async (request) => (await running()).ingress.handle(request),
     stats: async ({ exact = false } = {}) => (await running()).opened.store.stats({ exact }),
     drainUntilIdle: async ({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) =>
       drainUntilIdle((await running()).opened.store, systemClock, timeoutMs),
   };
+}
+
+async function changeStatus({ opened, installations }: Parts, change: PackStatusChange): Promise<void> {
+  await changePackStatus(opened.store, change);
+  await installations.refresh();
 }
 
 /** What has been opened is closed again, last first, when something after it fails. */
@@ -121,14 +162,14 @@ async function openParts(
   unlessStopped: UnlessStopped,
   onFailure: (close: () => unknown) => void,
 ): Promise<Parts> {
-  const log = settings.logger ?? pino({ level: 'silent' });
+  const log = settings.logger ?? silentLog();
   const opened = await openServingStore(settings);
   onFailure(() => opened.close());
   for (const warning of opened.warnings) log.warn({ engine: opened.store.engine }, warning);
   await unlessStopped(opened.store.migrate());
-  const installations = new Installations(opened.store, settings.packs, settings.namespaces, systemClock);
+  const installations = new Installations(opened.store, systemClock);
   onFailure(() => installations.close());
-  await unlessStopped(installations.install());
+  await unlessStopped(installations.use(settings));
   const supervisor =
     settings.role === 'ingress' ? null : await openSupervisor(settings, opened, installations, log);
   onFailure(() => supervisor?.stop({ timeoutMs: 0 }));
@@ -144,7 +185,7 @@ async function openParts(
   const url = settings.listen ? (await ingress.listen({ host: '127.0.0.1', ...settings.listen })).url : null;
   await unlessStopped(Promise.resolve());
   supervisor?.start();
-  installations.follow((pack, installed) => void supervisor?.replace(pack, installed));
+  installations.follow(supervisor);
   void coverage.run();
   return { opened, coverage, installations, ingress, supervisor, admin, url };
 }
@@ -157,7 +198,7 @@ async function openSupervisor(
 ): Promise<Supervisor> {
   return createSupervisor({
     store: opened.store,
-    packs: installations.served(),
+    packs: installations.served,
     ...(settings.drain === undefined ? {} : { settings: settings.drain }),
     leaseLink: await opened.leaseLink((error) => log.error({ err: error }, 'the lease thread failed')),
     clock: systemClock,
@@ -210,6 +251,11 @@ async function stopParts(starting: Promise<Parts> | null, timeoutMs: number): Pr
   await Promise.all([parts.supervisor?.stop({ timeoutMs }), parts.ingress.close({ timeoutMs })]);
   await parts.admin?.close();
   await parts.opened.close();
+}
+
+/** Into nothing: pino's own destination would open the standard output, and leave a listener for the exit behind. */
+function silentLog(): Logger {
+  return pino({ level: 'silent' }, { write: () => undefined });
 }
 
 /** pino takes fields first; packs are given the message first. */

@@ -133,6 +133,19 @@ export class CentralClaimScheduler<Work> {
     this.#advance();
   }
 
+  /**
+   * Nobody said that something became claimable, and something may be: a scheduler that rests looks now instead of
+   * later, at the price of that look alone. One that does anything else finds it anyway.
+   */
+  look(): void {
+    const now = this.#options.clock.monotonic();
+    const lookAt = lineToLook(this.#lines.values())?.lookAt ?? now;
+    if (this.#phase !== 'resting' || this.#outage.failing || lookAt <= now) return;
+    for (const line of this.#lines.values()) line.lookAt = Math.min(line.lookAt, now);
+    this.#cancelRest();
+    this.#rest();
+  }
+
   /** No scan starts any more and waiting slots get `null`. Resolves when a scan in flight has ended. Repeatable. */
   stop(): Promise<void> {
     this.#stopping = true;

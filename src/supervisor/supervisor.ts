@@ -20,7 +20,9 @@ import { PressureGauge } from '../scheduler/pressure-gauge.js';
 import { WorkEvents } from '../scheduler/work-events.js';
 import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
 import { logWorkEvents } from './log-work-events.js';
-import { PackPool, type PoolParts } from './pack-pool.js';
+import type { PackPool, PoolParts } from './pack-pool.js';
+import type { PoolPlan, PoolSettings } from './pool-plan.js';
+import { PoolSet } from './pool-set.js';
 import {
   CONSERVATIVE_WORKERS_PER_PACK,
   type SupervisorSettings,
@@ -30,6 +32,8 @@ import {
 export interface SupervisedPack {
   readonly pack: Pack;
   readonly installed: InstalledPack;
+  /** Of this pack alone. Default: the supervisor's. */
+  readonly settings?: Partial<PoolSettings>;
 }
 
 export interface SupervisorOptions {
@@ -63,11 +67,18 @@ export interface Supervisor {
   start(): void;
   /** Something was enqueued. Without a pack: for any of them; without classes: of any of them. */
   wake(packId?: number, queueClasses?: readonly QueueClass[]): void;
+  /** Every pool that is wanted is there and runs. False: a reconcile of the same packs changes something. */
+  readonly isSound: boolean;
+  /** The pools that claim, by pack id; for whoever watches. */
+  readonly pools: ReadonlyMap<number, PackPool>;
   /**
-   * Takes a new incarnation of a pack into service. The old one's last scan ends before the new one's first;
-   * its executors drain beside it (SCH-2).
+   * From now on these packs and no others are served here. A pool stays, and looks once more, while it runs and is built
+   * from the same definition, incarnation and settings; an old one's last scan ends before its successor's first, and
+   * its executors drain beside it (SCH-2). A pack that is not active has none. Resolves when it is so. Before `start`
+   * it is what will start; after `stop` it does nothing.
+   * @throws LaneheadError `invalid_configuration` for settings of a pack; nothing is changed then
    */
-  replace(pack: Pack, installed: InstalledPack): Promise<void>;
+  reconcile(packs: readonly SupervisedPack[]): Promise<void>;
   /** At most `timeoutMs` for what runs to end by itself, then about twice the stop grace. Repeatable. */
   stop(options: { readonly timeoutMs: number }): Promise<StopReport>;
 }
@@ -82,44 +93,49 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
 class PackSupervisor implements Supervisor {
   readonly events: WorkEvents;
-  readonly #options: SupervisorOptions;
+  readonly #log: FlowLog;
   readonly #parts: PoolParts;
-  readonly #packs: Map<number, SupervisedPack>;
-  readonly #pools = new Map<number, PackPool>();
-  readonly #draining = new Set<PackPool>();
-  #replacing: Promise<void> = Promise.resolve();
+  readonly #pools: PoolSet;
   #started = false;
   #stopped: Promise<StopReport> | null = null;
 
   constructor(options: SupervisorOptions, settings: SupervisorSettings) {
-    this.#options = options;
-    this.#packs = new Map(options.packs.map((supervised) => [supervised.installed.packId, supervised]));
+    this.#log = options.log;
     this.events = new WorkEvents((error) =>
       options.log.warn('a work listener failed', { error: String(error) }),
     );
     this.#parts = makeParts(options, settings, this.events);
-    logWorkEvents(this.events, options.log, (packId) => this.#packs.get(packId)?.installed);
+    this.#pools = new PoolSet(this.#parts);
+    void this.#pools.want(options.packs.map((supervised) => this.#plan(supervised)));
+    logWorkEvents(this.events, options.log, (packId) => this.#pools.planOf(packId)?.installed);
+  }
+
+  get pools(): ReadonlyMap<number, PackPool> {
+    return this.#pools.live;
   }
 
   get isIdle(): boolean {
-    return this.#draining.size === 0 && [...this.#pools.values()].every((pool) => pool.isIdle);
+    return this.#pools.isIdle;
+  }
+
+  get isSound(): boolean {
+    return this.#pools.isSound;
   }
 
   start(): void {
     if (this.#started || this.#stopped !== null) return;
     this.#started = true;
     this.#warnOfWorkers();
-    for (const supervised of this.#packs.values()) this.#open(supervised);
+    this.#pools.open();
   }
 
   wake(packId?: number, queueClasses?: readonly QueueClass[]): void {
-    if (packId !== undefined) this.#pools.get(packId)?.wake(queueClasses);
-    else for (const pool of this.#pools.values()) pool.wake(queueClasses);
+    if (packId !== undefined) this.pools.get(packId)?.wake(queueClasses);
+    else for (const pool of this.pools.values()) pool.wake(queueClasses);
   }
 
-  replace(pack: Pack, installed: InstalledPack): Promise<void> {
-    this.#replacing = this.#replacing.then(() => this.#replace({ pack, installed }));
-    return this.#replacing;
+  async reconcile(packs: readonly SupervisedPack[]): Promise<void> {
+    await this.#pools.want(packs.map((supervised) => this.#plan(supervised)));
   }
 
   stop({ timeoutMs }: { readonly timeoutMs: number }): Promise<StopReport> {
@@ -127,35 +143,16 @@ class PackSupervisor implements Supervisor {
     return this.#stopped;
   }
 
-  async #replace(next: SupervisedPack): Promise<void> {
-    const { packId } = next.installed;
-    this.#packs.set(packId, next);
-    const old = this.#pools.get(packId);
-    await old?.stopScanning();
-    if (this.#stopped !== null || !this.#started) return;
-    if (old !== undefined) this.#drain(old);
-    this.#open(next);
-  }
-
-  #drain(pool: PackPool): void {
-    this.#draining.add(pool);
-    void pool.stop().then(() => this.#draining.delete(pool));
-  }
-
-  #open({ pack, installed }: SupervisedPack): void {
-    const pool = new PackPool(this.#parts, pack, installed);
-    this.#pools.set(installed.packId, pool);
-    pool.start();
-    const { workersPerPack, maxProcessingRows } = this.#parts.settings;
-    const { namespace, generation } = installed;
-    const fields = { pack: pack.name, namespace, generation, workersPerPack, maxProcessingRows };
-    this.#options.log.info('workers started', fields);
+  #plan({ pack, installed, settings }: SupervisedPack): PoolPlan {
+    const shared = this.#parts.settings;
+    const own = settings === undefined ? shared : supervisorSettings({ ...shared, ...settings });
+    return { pack, installed, settings: own };
   }
 
   #warnOfWorkers(): void {
     const { workersPerPack } = this.#parts.settings;
     if (workersPerPack <= CONSERVATIVE_WORKERS_PER_PACK) return;
-    this.#options.log.warn('workersPerPack is above the conservative default: unsafe until proven here', {
+    this.#log.warn('workersPerPack is above the conservative default: unsafe until proven here', {
       workersPerPack,
       conservative: CONSERVATIVE_WORKERS_PER_PACK,
     });
@@ -163,7 +160,7 @@ class PackSupervisor implements Supervisor {
 
   async #stop(timeoutMs: number): Promise<StopReport> {
     const { watch, finalizer, leases, settings, clock } = this.#parts;
-    const ended = Promise.all([...this.#pools.values(), ...this.#draining].map((pool) => pool.stop()));
+    const ended = this.#pools.close();
     let drained = await endsWithin(clock, ended, timeoutMs);
     if (!drained) {
       watch.stop(settings.stopGraceMs);

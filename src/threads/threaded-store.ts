@@ -71,6 +71,8 @@ class Calls {
     if (this.#ended) return;
     await this.ask('close', []);
     this.#ended = true;
+    // The database is closed; the thread would end by itself, but a moment after whoever waits for it.
+    await this.#worker.terminate();
   }
 
   #settle(message: Extract<FromStore, { id: number }>): void {

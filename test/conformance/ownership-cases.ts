@@ -93,6 +93,20 @@ export function ownershipCases(engine: Engine): void {
       expect(await at.finish(items)).toMatchObject([{ lost: false, state: 'completed' }]);
     });
 
+    it('[OWN-5] a repeated claim takes what it claimed unseen also when the pack was paused meanwhile, and nothing more', async () => {
+      await at.admit({ events: [{ source: 'a' }] }, { events: [{ source: 'b' }] });
+      const request = claimRequest(at.pack, { maxClaims: 1 });
+      const [unseen] = (await at.store.claim(request)).items;
+      await at.store.setPackStatus(at.pack.packId, 'paused');
+      const { items } = await at.store.claim({ ...request, repeat: true, maxClaims: 5 });
+      expect(items.map(({ eventId }) => eventId)).toEqual([unseen!.eventId]);
+      const released = { kind: 'released', reason: 'paused' } as const;
+      expect(await at.finish(items, released)).toMatchObject([
+        { lost: false, state: 'pending', failures: 0 },
+      ]);
+      await at.store.setPackStatus(at.pack.packId, 'active');
+    });
+
     it('[OWN-5] a repeated claim that takes longer than a lease does not take over what it has just taken', async () => {
       await at.admit({ events: [{ source: 'a' }] }, { events: [{ source: 'b' }] });
       const request = claimRequest(at.pack, { maxClaims: 1 });

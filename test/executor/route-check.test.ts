@@ -3,7 +3,8 @@ import { checkRoute } from '../../src/executor/route-check.js';
 import { packOf } from '../support/work-bench.js';
 
 const pack = packOf(() => undefined, { version: 3 });
-const check = (route: string, routeVersion: number) => checkRoute(pack, { route, routeVersion });
+const check = (route: string, routeVersion: number, isBehind = false) =>
+  checkRoute(pack, { route, routeVersion }, isBehind);
 
 describe('which flow serves a stored item', () => {
   test('[EXE-6] a route serves its own version and those before it', () => {
@@ -16,6 +17,15 @@ describe('which flow serves a stored item', () => {
       route: null,
       outcome: { kind: 'released', reason: 'route version 4 is newer than 3', delayMs: 5_000 },
     });
+  });
+
+  test('[EXE-6] a route that a newer version of the pack may have brought is given back, never ended', () => {
+    const reason = 'pack bench 1.0.0 does not know route brought yet';
+    expect(check('brought', 1, true)).toEqual({
+      route: null,
+      outcome: { kind: 'released', reason, delayMs: 5_000 },
+    });
+    expect(check('events', 3, true).route).toBe(pack.routes.get('events'));
   });
 
   test.each([

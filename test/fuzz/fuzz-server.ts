@@ -59,7 +59,7 @@ export async function startFuzzServer(): Promise<FuzzServer> {
   const errors: string[] = [];
   const ingress = createIngress({
     store,
-    resolve: routesOf([pack], await store.listPacks()),
+    resolve: routesOf((await store.listPacks()).map((one) => ({ pack, installed: one }))),
     clock: systemClock,
     newId: idMaker(systemClock, random),
     log: pino({ level: 'error' }, { write: (line: string) => void errors.push(line) }),

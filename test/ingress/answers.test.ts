@@ -156,7 +156,7 @@ test('FIELD: a paused pack is 503 with Retry-After, a retired one 410, as the lo
   const { url, stored } = await startIngress({
     resolve: (namespace, pack, route) => {
       const installation = { packId: 1, namespace, pack, version: '1.0.0', generation: 1, status };
-      return routesOf([testPack], [installation])(namespace, pack, route);
+      return routesOf([{ pack: testPack, installed: installation }])(namespace, pack, route);
     },
   });
   const paused = await deliver(url);

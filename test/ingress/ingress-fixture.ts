@@ -86,7 +86,7 @@ export async function startIngress(options: FixtureOptions = {}): Promise<Fixtur
   const ingress = createIngress({
     ...ingressOptions(),
     store: { materialize: materialize?.(real) ?? real },
-    resolve: routesOf([pack], installed),
+    resolve: routesOf(installed.map((one) => ({ pack, installed: one }))),
     newId: idMaker(systemClock, random),
     log: pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) }),
     checks: { store: () => store.ping() },

@@ -20,21 +20,23 @@ describe('processes of two versions on one database', { timeout: 300_000 }, () =
     await database.drop();
   });
 
-  async function start(version: string, { role = 'all' as Role, routeVersion = 1 } = {}): Promise<Lanehead> {
+  async function start(
+    version: string,
+    { role = 'all' as Role, routeVersion = 1, routes = ['push'] } = {},
+  ): Promise<Lanehead> {
+    const route = {
+      version: routeVersion,
+      verify: signatures.github({ secret: SECRET }),
+      materialize: (receipt: { header(name: string): string | undefined }) => {
+        const key = receipt.header('x-github-delivery')!;
+        return { deliveries: [{ key, events: [{ type: 'push', sourceKey: key }] }] };
+      },
+      flow: ({ deliveryKey }: { deliveryKey: string }) => void ran.push(`${version} ran ${deliveryKey}`),
+    };
     const pack = definePack({
       name: 'code',
       version,
-      routes: {
-        push: {
-          version: routeVersion,
-          verify: signatures.github({ secret: SECRET }),
-          materialize: (receipt) => {
-            const key = receipt.header('x-github-delivery')!;
-            return { deliveries: [{ key, events: [{ type: 'push', sourceKey: key }] }] };
-          },
-          flow: (event) => void ran.push(`${version} ran ${event.deliveryKey}`),
-        },
-      },
+      routes: Object.fromEntries(routes.map((name) => [name, route])),
     });
     const lanehead = createLanehead({
       packs: [pack],
@@ -48,10 +50,10 @@ describe('processes of two versions on one database', { timeout: 300_000 }, () =
     return lanehead;
   }
 
-  async function push(lanehead: Lanehead, delivery: string): Promise<void> {
+  async function push(lanehead: Lanehead, delivery: string, route = 'push'): Promise<void> {
     const body = JSON.stringify({ delivery });
     const headers = { 'x-github-delivery': delivery, 'x-hub-signature-256': await sign(SECRET, body) };
-    const url = 'http://localhost/in/acme/code/push';
+    const url = `http://localhost/in/acme/code/${route}`;
     expect((await lanehead.handle(new Request(url, { method: 'POST', body, headers }))).status).toBe(202);
   }
 
@@ -93,5 +95,20 @@ describe('processes of two versions on one database', { timeout: 300_000 }, () =
     const { packs } = await ingress.drainUntilIdle({ timeoutMs: 180_000 });
     expect(packs).toMatchObject([{ generation: 2, classes: { default: { completed: 1, dead: 0 } } }]);
     expect(ran).toEqual(['2.0.0 ran one']);
+  });
+
+  test('[EXE-6] work of a route that a newer version brought is given back by older workers, and ends with the newer one', async () => {
+    const old = await start('1.0.0', { role: 'worker' });
+    const routes = ['push', 'brought'];
+    const ingress = await start('2.0.0', { role: 'ingress', routes });
+    await push(ingress, 'one', 'brought');
+    await expect.poll(attempts, { timeout: 60_000 }).toBeGreaterThan(0);
+    await push(ingress, 'two');
+    await expect.poll(() => ran, { timeout: 60_000 }).toEqual(['1.0.0 ran two']);
+    await old.stop();
+    await start('2.0.0', { role: 'worker', routes });
+    const { packs } = await ingress.drainUntilIdle({ timeoutMs: 180_000 });
+    expect(packs).toMatchObject([{ generation: 2, classes: { default: { completed: 2, dead: 0 } } }]);
+    expect(ran).toEqual(['1.0.0 ran two', '2.0.0 ran one']);
   });
 });

@@ -22,10 +22,15 @@ const KINDS = {
   stop: null,
   new_version: null,
   lost_hint: null,
+  pack_paused: null,
+  pack_removed: null,
 } as const;
 
 export type FaultKind = keyof typeof KINDS;
 export const FAULT_KINDS = Object.keys(KINDS) as readonly FaultKind[];
+
+/** What people do, see operators.ts: drawn apart, so that a seed keeps its other faults. */
+const OPERATED: ReadonlySet<FaultKind> = new Set(['pack_paused', 'pack_removed']);
 
 /** Seeds in which nothing goes wrong by itself. */
 const CALM_SHARE = 0.08;
@@ -44,9 +49,11 @@ export class Faults {
     this.#random = world.random.stream('faults');
     const calm = this.#random.chance(CALM_SHARE);
     const share = this.#random.between(0.2, 0.9);
+    const operators = world.random.stream('operators');
     for (const kind of FAULT_KINDS) {
-      const enabled = this.#random.chance(share);
-      const place = this.#random.float() ** 2;
+      const random = OPERATED.has(kind) ? operators : this.#random;
+      const enabled = random.chance(share);
+      const place = random.float() ** 2;
       const range = KINDS[kind];
       const rate = range === null ? 1 : range[0] + place * (range[1] - range[0]);
       if (enabled && !calm && !without.includes(kind)) this.#rates.set(kind, rate);

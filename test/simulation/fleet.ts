@@ -1,5 +1,6 @@
+import type { ProcessTraits } from './process-traits.js';
 import type { Scene } from './scene.js';
-import { Life, type ProcessTraits } from './virtual-process.js';
+import { Life } from './virtual-process.js';
 
 const RESTART_MS = [20, 1_500] as const;
 

@@ -55,6 +55,15 @@ describe('rows', () => {
 
   test.each<readonly [string, string, (rows: Rows) => void]>([
     [
+      'a claim while the pack is paused',
+      'out_of_service',
+      (rows) => {
+        rows.add('a');
+        rows.paused = true;
+        rows.claim('a');
+      },
+    ],
+    [
       'a claim behind an open item',
       'lane_order',
       (rows) => {

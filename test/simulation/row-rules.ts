@@ -29,6 +29,8 @@ export interface RuleContext {
   readonly jumpedAt: () => number;
   /** Since when nothing goes wrong any more. */
   readonly calmSince: () => number;
+  /** Whether the pack is paused. */
+  readonly isPaused: () => boolean;
   /** Of the world. */
   readonly now: () => number;
 }
@@ -92,10 +94,11 @@ function* counterBreaches({ item, from, to }: Change): Generator<Breach> {
 }
 
 function* claimBreaches(
-  { mirror, processingBudget, limits, leaseMs }: RuleContext,
+  { mirror, processingBudget, limits, leaseMs, isPaused }: RuleContext,
   change: Change,
 ): Generator<Breach> {
   const { item, from, to, at } = change;
+  if (isPaused()) yield ['out_of_service', 'claimed while its pack is paused'];
   const blocker = mirror.blocker(item);
   if (blocker !== undefined) yield ['lane_order', `claimed before ${blocker.item} (${blocker.now.state})`];
   if (!isOpen(item)) yield ['projection', 'a queued generation was claimed'];

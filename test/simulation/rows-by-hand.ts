@@ -41,6 +41,8 @@ export class Rows {
   readonly world = new World(1);
   readonly ledger = new Ledger();
   readonly hardships = new Hardships(this.world);
+  /** The pack. */
+  paused = false;
   readonly #audit = new RowAudit(this.world, {
     ledger: this.ledger,
     retry: () => ({ baseMs: 100, maxMs: 1_000 }),
@@ -53,6 +55,7 @@ export class Rows {
     databaseNow: () => 0,
     jumpedAt: () => Number.NEGATIVE_INFINITY,
     calmSince: () => Number.NEGATIVE_INFINITY,
+    isPaused: () => this.paused,
     now: () => this.world.now,
   });
   readonly #states = new Map<string, ItemState>();

@@ -22,6 +22,8 @@ export interface Scene {
   readonly hardships: Hardships;
   /** The database cannot be reached until then. */
   readonly outage: { until: number };
+  /** Since when the pack is paused; of the world. */
+  readonly paused: { since: number | null };
   readonly settings: SupervisorSettings;
   readonly limits: Limits;
   /** What the pack declares for its flows. */

@@ -8,7 +8,7 @@ import type { Faults } from './faults.js';
 import type { Fleet } from './fleet.js';
 import type { RowMirror } from './row-mirror.js';
 import type { Seeded } from './seeded.js';
-import type { WebhookAnswer } from './virtual-process.js';
+import type { Life, WebhookAnswer } from './virtual-process.js';
 import type { World } from './world.js';
 
 const TRIP_MS = [0.2, 3] as const;
@@ -91,7 +91,7 @@ export class Senders {
     this.#world.after(this.#tripMs(), null, () => {
       if (life === null || !life.serving) return;
       life.serve(route, body, (answer) => {
-        this.#judge(progress.delivery, answer);
+        this.#judge(progress.delivery, answer, life);
         if (this.#faults.strikes('answer_lost')) return;
         this.#world.after(this.#tripMs(), null, () => this.#receive(progress, answer, acknowledged));
       });
@@ -105,9 +105,9 @@ export class Senders {
   }
 
   /** ADM-1: when a 2xx leaves, what it stands for is committed. */
-  #judge({ key, events }: Delivery, { status, body }: WebhookAnswer): void {
+  #judge({ key, events }: Delivery, { status, body }: WebhookAnswer, { isRemoved }: Life): void {
     this.#world.trace.note(`answer ${key} ${status} ${body}`);
-    if (status === 503) return;
+    if (status === 503 || (status === 404 && isRemoved)) return;
     if (status === 200 || status === 202) this.#judgeAcknowledged(key, events, body);
     else this.#world.violation('bug', key, `answered ${status} ${body}`);
   }

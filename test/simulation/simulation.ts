@@ -15,7 +15,9 @@ import { Fleet } from './fleet.js';
 import { Hardships } from './hardships.js';
 import { Ledger } from './ledger.js';
 import { drawLimits, LimitRules } from './limit-rules.js';
+import { Operators } from './operators.js';
 import { People } from './people.js';
+import type { ProcessTraits } from './process-traits.js';
 import { RowAudit } from './row-audit.js';
 import { isOpen, type MirrorItem, type RowMirror, TERMINAL } from './row-mirror.js';
 import type { Scene } from './scene.js';
@@ -23,7 +25,6 @@ import type { Seeded } from './seeded.js';
 import { Senders } from './senders.js';
 import { SharedDatabase } from './shared-database.js';
 import { itemOfPayload, RETRY } from './virtual-packs.js';
-import type { ProcessTraits } from './virtual-process.js';
 import { World } from './world.js';
 
 export interface SimulationOptions {
@@ -88,6 +89,7 @@ class Simulation {
   readonly #scene: Scene;
   readonly #fleet: Fleet;
   readonly #people: People;
+  readonly #operators: Operators;
   readonly #senders: Senders;
   #stopped = false;
 
@@ -100,6 +102,7 @@ class Simulation {
     this.#fleet = new Fleet(this.#scene, drawTraits(random));
     this.#senders = new Senders(world, this.#scene.faults, this.#fleet, this.#scene.audit.mirror, traffic);
     new Chaos(this.#scene, this.#fleet);
+    this.#operators = new Operators(this.#scene, this.#fleet);
     this.#people = new People(this.#scene);
     const [least, most] = FAULTS_MS;
     world.after(random.between(least, most), null, () => this.#heal());
@@ -137,6 +140,7 @@ class Simulation {
     this.#scene.faults.end();
     this.#scene.outage.until = 0;
     this.#fleet.settle();
+    this.#operators.settle();
     const until = this.#world.now + DRAIN_MS;
     const look = (): void => {
       if (this.#senders.done && this.#movable().length === 0) void this.#close();
@@ -230,6 +234,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
   const faults = new Faults(world, without);
   const hardships = new Hardships(world);
   const declared = drawLimits(world.random.stream('declared'));
+  const paused: Scene['paused'] = { since: null };
   const audit = new RowAudit(world, {
     ledger,
     retry: () => RETRY,
@@ -242,6 +247,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     databaseNow: () => database.now(),
     jumpedAt: () => database.jumpedAt,
     calmSince: () => faults.overSince,
+    isPaused: () => paused.since !== null,
     now: () => world.now,
   });
   database.reset(world, (notes) => audit.committed(notes));
@@ -253,6 +259,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     faults,
     hardships,
     outage: { until: 0 },
+    paused,
     settings,
     limits,
     declared,

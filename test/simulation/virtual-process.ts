@@ -13,11 +13,12 @@ import { localLinks } from '../../src/executor/lease-protocol.js';
 import { Admission } from '../../src/ingress/admission.js';
 import { GroupCommit } from '../../src/ingress/group-commit.js';
 import { InFlight } from '../../src/ingress/in-flight.js';
-import { Installations } from '../../src/runtime/installations.js';
+import { Installations, type PackChoice } from '../../src/runtime/installations.js';
 import { createSqlStore } from '../../src/store/sql-store.js';
-import type { Store } from '../../src/store/store.js';
+import type { PackStatus, Store } from '../../src/store/store.js';
 import { createSupervisor, type Supervisor } from '../../src/supervisor/supervisor.js';
 import { delayedLinks } from './delayed-links.js';
+import type { ProcessTraits } from './process-traits.js';
 import type { Scene } from './scene.js';
 import type { Seeded } from './seeded.js';
 import { drawnLateness, VirtualClock } from './virtual-clock.js';
@@ -32,17 +33,6 @@ const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 export interface WebhookAnswer {
   readonly status: number;
   readonly body: string;
-}
-
-/** How a process is set up; the same in all its lives. */
-export interface ProcessTraits {
-  readonly role: 'all' | 'ingress' | 'worker';
-  /** The keeper has a thread of its own, as it has in a server. */
-  readonly ownKeeper: boolean;
-  readonly workers: number;
-  readonly skewMs: number;
-  readonly latenessMs: number;
-  readonly gatherMs: number;
 }
 
 export class Life {
@@ -61,8 +51,9 @@ export class Life {
   #installations: Installations | null = null;
   #supervisor: Supervisor | null = null;
   #admission: Admission | null = null;
-  #store: Store | null = null;
   #draining = false;
+  #removed = false;
+  #changes = 0;
   #gone = false;
   #markEnded: () => void = () => undefined;
   readonly #ended = new Promise<void>((resolve) => {
@@ -97,10 +88,9 @@ export class Life {
     const { world, settings } = this.#scene;
     const clock = this.#clockOf(this.main);
     const store = this.#storeOf(this.main);
-    this.#store = store;
-    const installations = new Installations(store, [this.#flows.pack(this.version)], [NAMESPACE], clock);
+    const installations = new Installations(store, clock);
     try {
-      await installations.install();
+      await installations.use(this.#choice(this.version));
     } catch {
       return this.crash();
     }
@@ -109,7 +99,7 @@ export class Life {
     if (this.#traits.role !== 'ingress') {
       this.#supervisor = createSupervisor({
         store,
-        packs: installations.served(),
+        packs: installations.served,
         settings: { ...settings, workersPerPack: this.#traits.workers },
         leaseLink: this.#openKeeper(),
         clock,
@@ -121,9 +111,7 @@ export class Life {
       this.#listen(this.#supervisor);
       this.#supervisor.start();
     }
-    installations.follow((_, installed) => {
-      void this.#supervisor?.replace(this.#flows.pack(this.version), installed);
-    });
+    installations.follow(this.#supervisor);
     if (this.#traits.role !== 'worker') this.#admission = this.#openAdmission(store, installations);
   }
 
@@ -162,6 +150,7 @@ export class Life {
       hardships,
       renewing: (workIds) => this.#renewing(workIds),
       lost: (leases) => this.#lost(leases),
+      scanning: () => this.#scanning(),
       claiming: (token) => this.#claiming(token),
       isRenewed: (lease, since) => audit.isRenewed(lease, since),
     });
@@ -280,18 +269,48 @@ export class Life {
     this.#wall.skewMs += byMs;
   }
 
+  /** The pack is out of this process, or on its way out or back. */
+  get isRemoved(): boolean {
+    return this.#removed;
+  }
+
+  /** It believes that its pack has this status. */
+  serves(status: PackStatus): boolean {
+    return this.#installations?.served.some(({ installed }) => installed.status === status) ?? false;
+  }
+
+  /** Takes the pack out of service here. False: it does not serve, or not any more. */
+  remove(): boolean {
+    if (this.#installations === null || this.#gone || this.#draining || this.#removed) return false;
+    this.#removed = true;
+    this.#changes++;
+    this.#scene.world.trace.note(`${this.name} serves no pack any more`);
+    void this.#installations?.use({ packs: [], namespaces: [NAMESPACE] }).catch(() => undefined);
+    return true;
+  }
+
+  /** Takes it back, and does not give up. */
+  async restore(): Promise<void> {
+    if (!this.#removed || this.#gone || this.#draining) return;
+    await this.replace(this.version);
+    if (this.#removed) this.#scene.world.after(RESTORE_MS, this.main, () => void this.restore());
+  }
+
   /** Takes a newer version of the pack into service, as an operator's reload does. */
   async replace(version: number): Promise<void> {
-    if (this.#supervisor === null || this.#store === null) return;
-    const pack = this.#flows.pack(version);
-    const installation = { namespace: NAMESPACE, pack: pack.name, version: pack.version };
+    if (this.#installations === null) return;
+    const change = ++this.#changes;
     try {
-      const [installed] = await this.#store.installPacks([installation]);
+      await this.#installations.use(this.#choice(version));
       this.version = version;
-      await this.#supervisor.replace(pack, installed!);
+      if (change === this.#changes) this.#removed = false;
     } catch {
       // The operator is told; the old one goes on.
     }
+  }
+
+  #choice(version: number): PackChoice {
+    return { packs: [this.#flows.pack(version)], namespaces: [NAMESPACE] };
   }
 
   async stop(timeoutMs: number): Promise<void> {
@@ -331,6 +350,12 @@ export class Life {
     }
   }
 
+  /** SCH-2: a pack that is paused, or gone, has no scheduler in a process that knows. */
+  #scanning(): void {
+    if (this.#installations !== null && !this.serves('active'))
+      this.#scene.world.violation('out_of_service', this.name, 'scans for a pack that it does not serve');
+  }
+
   /** Nothing new is taken once it stops; a claim whose answer is not known may be asked again. */
   #claiming(token: string): void {
     if (this.#draining && !this.#scene.ledger.openClaims.has(token))
@@ -357,6 +382,9 @@ export class Life {
 
 /** An outcome is offered for as long as a lease could be believed, and longer. */
 const GIVE_UP_LEASES = 2;
+
+/** Between two tries to take the pack back. */
+const RESTORE_MS = 200;
 
 /** From the end of a call to a durable outcome, when nothing is in its way. */
 const REPORT_MS = 300;

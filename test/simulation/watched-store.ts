@@ -11,6 +11,8 @@ export interface StoreWatch {
   readonly ledger: Ledger;
   readonly life: string;
   readonly hardships: Hardships;
+  /** Told before each look and each claim. */
+  readonly scanning: () => void;
   /** Told before each claim. */
   readonly claiming: (token: string) => void;
   /** Asked before each renewal; says why it must not be made. */
@@ -39,6 +41,7 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
   const scanning = async <T>(packId: number, work: () => Promise<T>): Promise<T> => {
     const others = scans.get(packId) ?? 0;
     if (others > 0) world.violation('two_scanners', life, `${others + 1} scans of pack ${packId} at once`);
+    watch.scanning();
     scans.set(packId, others + 1);
     try {
       return await work();

@@ -30,7 +30,7 @@ describe('a new incarnation', () => {
     const scans = bench.steered.count('claim');
     let replaced = false;
     const next = packOf((event) => void ran.push(`new ${event.sourceKey}`), {}, '2.0.0');
-    const replacing = supervisor.replace(next, installed!).then(() => {
+    const replacing = supervisor.reconcile([{ pack: next, installed: installed! }]).then(() => {
       replaced = true;
     });
     await bench.admit({ events: [{ source: 'a' }, { source: 'b' }] });
@@ -62,10 +62,8 @@ describe('a new incarnation', () => {
     supervisor.start();
     await until(() => supervisor.isIdle, 'the scheduler rests');
     const stop = supervisor.stop({ timeoutMs: 1_000 });
-    await supervisor.replace(
-      packOf(() => undefined),
-      { ...bench.installed, generation: 2 },
-    );
+    const next = packOf(() => undefined);
+    await supervisor.reconcile([{ pack: next, installed: { ...bench.installed, generation: 2 } }]);
     await stop;
     const calls = bench.steered.calls.length;
     await bench.clock.advance(10_000);
@@ -77,10 +75,8 @@ describe('a new incarnation', () => {
     await bench.admitSources(1);
     const ran: string[] = [];
     const supervisor = bench.supervise(packOf(() => void ran.push('old')));
-    await supervisor.replace(
-      packOf(() => void ran.push('new')),
-      bench.installed,
-    );
+    const next = packOf(() => void ran.push('new'));
+    await supervisor.reconcile([{ pack: next, installed: bench.installed }]);
     supervisor.start();
     await bench.untilStates('completed');
     expect(ran).toEqual(['new']);

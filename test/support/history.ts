@@ -95,6 +95,8 @@ export type SimulatedViolationKind =
   | 'left_behind'
   | 'renewed_dead'
   | 'two_scanners'
+  /** A claim for a pack that is paused, or a scan by a process that knows it is, or that has it no more. */
+  | 'out_of_service'
   | 'bug'
   /** Nothing is wrong any more, and still not everything ends. */
   | 'stuck';

@@ -52,9 +52,9 @@ describe('the lease thread on MySQL', () => {
     const before = new Set((await connections()).map((row) => row.ID));
 
     const failures: Error[] = [];
-    const link = await openLeaseThread({ url: database.url, unsafeDurability: false }, (error: Error) =>
-      failures.push(error),
-    );
+    const data = { url: database.url, unsafeDurability: false };
+    const { link, ended } = await openLeaseThread(data, systemClock, (error: Error) => failures.push(error));
+    onTestFinished(ended);
     const messages = inbox();
     link.receive(messages.hear);
     const mine = (await connections()).filter((row) => !before.has(row.ID));

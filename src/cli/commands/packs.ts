@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { LaneheadError } from '../../core/errors.js';
-import type { InstalledPack, Store } from '../../store/store.js';
+import { changePackStatus } from '../../runtime/pack-status.js';
+import type { InstalledPack } from '../../store/store.js';
 import { databaseOption, jsonOption, namespaceOption, unsafeDurabilityOption } from '../options.js';
 import type { Column } from '../output.js';
 import { printPage, type Terminal } from '../terminal.js';
@@ -44,34 +44,9 @@ async function setStatus(
   status: 'active' | 'paused',
   flags: Flags,
 ): Promise<void> {
-  const items = await writing(terminal, flags, async (store) => {
-    const chosen = await choose(store, name, flags.namespace);
-    const changed: InstalledPack[] = [];
-    for (const pack of chosen) changed.push(await store.setPackStatus(pack.packId, status));
-    return changed;
-  });
+  const change = { pack: name, status, namespaces: flags.namespace };
+  const items = await writing(terminal, flags, (store) => changePackStatus(store, change));
   printPage(terminal, flags.json, { items, next: null }, COLUMNS);
-}
-
-/** The packs a command means, all of them checked before the first is changed. */
-async function choose(
-  store: Store,
-  name: string,
-  namespaces: readonly string[] | undefined,
-): Promise<readonly InstalledPack[]> {
-  const named = (await store.listPacks()).filter((installed) => installed.pack === name);
-  const wanted = namespaces ?? named.map((installed) => installed.namespace);
-  const chosen = named.filter((installed) => wanted.includes(installed.namespace));
-  const missing = wanted.filter((one) => !chosen.some((installed) => installed.namespace === one));
-  if (missing.length > 0 || chosen.length === 0) {
-    const where = missing.length > 0 ? ` in ${missing.join(', ')}` : '';
-    throw new LaneheadError('not_found', `no pack ${name} is installed${where}`);
-  }
-  const retired = chosen.find((installed) => installed.status === 'retired');
-  if (retired !== undefined) {
-    throw new LaneheadError('invalid_argument', `${retired.namespace}/${name} is retired, for good`);
-  }
-  return chosen;
 }
 
 const COLUMNS: readonly Column<InstalledPack>[] = [

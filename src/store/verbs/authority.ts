@@ -1,10 +1,10 @@
 import { LaneheadError } from '../../core/errors.js';
+import { compareVersions } from '../../core/versions.js';
 import { DuplicateKey } from '../driver.js';
 import { FIRST_LANE_ORDINAL } from '../migrations/index.js';
 import { type Plan, read, write } from '../plan.js';
 import * as sql from '../statements/authority.js';
 import type { InstalledPack, PackInstallation, PackStatus } from '../store.js';
-import { compareVersions } from './versions.js';
 
 export function toInstalledPack(row: sql.PackRow): InstalledPack {
   return {

@@ -21,6 +21,8 @@ export interface Claiming {
   readonly request: ClaimRequest;
   readonly workTypes: readonly WorkType[];
   readonly items: ClaimedItem[];
+  /** Nothing new is claimed for a pack that is paused or retired. */
+  readonly isActive: boolean;
   /** Lanes an item of this claim already runs in: one item per lane. */
   readonly lanes: Set<string>;
   /** Rows of the pack in processing, kept up to date as this transaction adds and ends some. */

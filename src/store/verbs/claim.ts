@@ -28,6 +28,7 @@ const MAX_ROUNDS = 8;
 export function* claim(request: ClaimRequest, adopt: boolean): Plan<ClaimResult> {
   const claiming = yield* openClaim(request, adopt);
   if (claiming === null) return NOTHING;
+  if (!claiming.isActive) return yield* close(claiming);
   if (request.mode !== 'fresh') yield* reclaim(claiming);
   if (request.mode !== 'stale') {
     const wanted = Math.min(request.maxClaims - claiming.items.length, roomFor(claiming));
@@ -40,7 +41,7 @@ export function* claim(request: ClaimRequest, adopt: boolean): Plan<ClaimResult>
 export function* claimForEvent(request: ClaimRequest, eventId: string, adopt: boolean): Plan<ClaimResult> {
   const claiming = yield* openClaim(request, adopt);
   if (claiming === null) return NOTHING;
-  if (claiming.items.length === 0 && roomFor(claiming) > 0) {
+  if (claiming.isActive && claiming.items.length === 0 && roomFor(claiming) > 0) {
     const [first, second] = [claiming.workTypes[0]!, claiming.workTypes.at(-1)!];
     const rows = yield* read<sql.CandidateRow>(sql.candidateForEvent, [
       eventId,
@@ -75,11 +76,15 @@ function* openClaim(request: ClaimRequest, adopt: boolean): Plan<Claiming | null
   yield* read(lockDrain, [packId]);
   yield* lockPackLimit(request);
   const [drain] = yield* read<sql.DrainRow>(sql.drainState, [packId]);
-  if (drain === undefined || drain.Status !== 'active') return null;
+  if (drain === undefined) return null;
+  const isActive = drain.Status === 'active';
+  // What an unanswered try had claimed before a pause is its caller's all the same: nobody else would give it back.
+  if (!isActive && !adopt) return null;
   const claiming: Claiming = {
     request,
     workTypes,
     items: [],
+    isActive,
     lanes: new Set(),
     processing: drain.Processing,
     stale: drain.Stale,

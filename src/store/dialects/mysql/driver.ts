@@ -54,6 +54,8 @@ class PooledDriver implements MysqlDriver {
   readonly #pool: Pool;
   readonly #latency: LatencyMeter;
   readonly #closed = new AbortController();
+  /** What runs under a lock, and says goodbye to its connection afterwards. */
+  readonly #exclusive = new Set<Promise<unknown>>();
 
   constructor(settings: MysqlSettings) {
     this.#settings = settings;
@@ -97,6 +99,27 @@ class PooledDriver implements MysqlDriver {
   }
 
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const exclusive = this.#underLock(name, work);
+    this.#exclusive.add(exclusive);
+    try {
+      return await exclusive;
+    } finally {
+      this.#exclusive.delete(exclusive);
+    }
+  }
+
+  pressure(): DriverPressure {
+    return { poolWaitMs: this.#pool.waitMs, statementMs: this.#latency.latencyMs, walBytes: null };
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#pool.close(this.#settings.closeTimeoutMs);
+    // It has lost its lock or its pool, and every wait of its own is bounded.
+    await Promise.allSettled(this.#exclusive);
+  }
+
+  async #underLock<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { connection, session, scriptTimeoutMs, exclusiveWaitMs } = this.#settings;
     const lock = await takeLock(connection, { ...session, sessionTimeoutMs: scriptTimeoutMs }, name, {
       waitMs: exclusiveWaitMs,
@@ -109,15 +132,6 @@ class PooledDriver implements MysqlDriver {
     } finally {
       await lock.connection.end();
     }
-  }
-
-  pressure(): DriverPressure {
-    return { poolWaitMs: this.#pool.waitMs, statementMs: this.#latency.latencyMs, walBytes: null };
-  }
-
-  async close(): Promise<void> {
-    this.#closed.abort();
-    await this.#pool.close(this.#settings.closeTimeoutMs);
   }
 
   #drive<T>(connection: MysqlConnection, plan: () => Plan<T>, phaseOf: (call: Call) => Phase): Promise<T> {

@@ -50,6 +50,7 @@ export class Pool {
   readonly #waiters: Waiter[] = [];
   /** Open, or being opened. */
   #places = 0;
+  #opening = 0;
   #closing: Promise<void> | null = null;
   #drained: () => void = () => undefined;
 
@@ -100,7 +101,10 @@ export class Pool {
     this.#checkDrained();
   }
 
-  /** Refuses whoever waits, gives what runs `timeoutMs` to end, then cuts it off. Later calls await the first. */
+  /**
+   * Refuses whoever waits, gives what runs or is being opened `timeoutMs` to end, then cuts it off. Later calls await
+   * the first.
+   */
   close(timeoutMs: number): Promise<void> {
     this.#closing ??= this.#close(timeoutMs);
     return this.#closing;
@@ -108,7 +112,7 @@ export class Pool {
 
   async #close(timeoutMs: number): Promise<void> {
     for (const waiter of this.#waiters.splice(0)) waiter.refuse(closedError());
-    if (this.#leased.size > 0) {
+    if (!this.#isDrained) {
       let cancel: Cancel = () => undefined;
       await new Promise<void>((resolve) => {
         this.#drained = resolve;
@@ -136,6 +140,16 @@ export class Pool {
   }
 
   async #openReserved(): Promise<Leased> {
+    this.#opening++;
+    try {
+      return await this.#openOne();
+    } finally {
+      this.#opening--;
+      this.#checkDrained();
+    }
+  }
+
+  async #openOne(): Promise<Leased> {
     let connection: MysqlConnection;
     try {
       connection = await this.#open();
@@ -188,7 +202,11 @@ export class Pool {
     if (timedOut(why)) for (const { connection } of this.#idle.splice(0)) this.discard(connection);
   }
 
+  get #isDrained(): boolean {
+    return this.#leased.size === 0 && this.#opening === 0;
+  }
+
   #checkDrained(): void {
-    if (this.#leased.size === 0) this.#drained();
+    if (this.#isDrained) this.#drained();
   }
 }
