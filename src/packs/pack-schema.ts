@@ -140,6 +140,7 @@ const route = z.strictObject(
     onDead: anyOf(['advance', 'hold']).default('advance'),
     onConflict: anyOf(['hold', 'separate']).default('hold'),
     maxBodyBytes: integer(1, Number.MAX_SAFE_INTEGER).nullable().default(null),
+    shed: anyOf(['first', 'normal', 'last']).optional(),
     ack: ack.nullable().default(null),
     batchRead: callback().nullable().default(null),
     flow: callback(),

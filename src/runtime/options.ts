@@ -31,8 +31,10 @@ export interface LaneheadOptions {
   readonly maxBodyBytes?: number;
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. Default: nobody's. */
   readonly trustProxy?: readonly string[];
-  /** Connections of the pool on MySQL. Default 10. */
+  /** Connections on MySQL for the drain and for reads. Default 10. */
   readonly poolSize?: number;
+  /** Connections on MySQL that only admission uses (ADM-4). Default 5: as many namespaces commit at one time. */
+  readonly admissionPoolSize?: number;
   /** Accepts settings under which a power cut loses commits. Default false. */
   readonly unsafeDurability?: boolean;
   /** Default: silent. */
@@ -43,6 +45,7 @@ export interface Settings extends LaneheadOptions {
   readonly databaseUrl: string;
   readonly role: Role;
   readonly poolSize: number;
+  readonly admissionPoolSize: number;
   readonly unsafeDurability: boolean;
 }
 
@@ -95,6 +98,7 @@ const optionsSchema = z
       maxBodyBytes: whole(1, MAX_BODY_BYTES).optional(),
       trustProxy: proxies.optional(),
       poolSize: whole(1, MAX_POOL_SIZE).optional(),
+      admissionPoolSize: whole(1, MAX_POOL_SIZE).optional(),
       unsafeDurability: z.boolean('must be true or false').optional(),
       logger: logger.optional(),
     },
@@ -125,6 +129,7 @@ export function settingsOf(options: LaneheadOptions): Settings {
     databaseUrl: options.databaseUrl ?? DEFAULT_DATABASE_URL,
     role: options.role ?? 'all',
     poolSize: options.poolSize ?? 10,
+    admissionPoolSize: options.admissionPoolSize ?? 5,
     unsafeDurability: options.unsafeDurability ?? false,
   };
 }

@@ -179,6 +179,7 @@ function openIngress({ settings, opened, installations, supervisor, coverage, lo
     store,
     resolve: settings.role === 'worker' ? () => null : installations.resolve,
     clock: systemClock,
+    random: systemRandom(),
     newId: idMaker(systemClock, systemRandom()),
     log,
     checks: {

@@ -62,6 +62,7 @@ export function ingressOptions(): IngressOptions {
     store: { materialize: () => Promise.reject(new Error('not in this test')) },
     resolve: () => null,
     clock: systemClock,
+    random: systemRandom(),
     newId: idMaker(systemClock, systemRandom()),
     log: pino({ level: 'silent' }),
     checks: {},
