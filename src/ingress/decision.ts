@@ -42,7 +42,7 @@ export type AdmissionDecision =
  * - `requests`, `bytes`: its namespace's share of what may be in flight;
  * - `unverified`: the share of its route in what may be read and verified at one time;
  * - `commit_wait`: its commit would have to wait too long, at the measured rate of commits;
- * - `queue_age`: what waits is older than the target, so the line is cut.
+ * - `queue_age`: the same, and what waits is older than the target already.
  */
 export type ShedReason = 'requests' | 'bytes' | 'unverified' | 'commit_wait' | 'queue_age';
 

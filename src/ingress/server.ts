@@ -40,7 +40,7 @@ export interface IngressOptions {
   readonly inFlight?: BoundLimits;
   /** Being read and verified, shared out between routes. Default 1,024 requests and 128 MiB. */
   readonly unverified?: BoundLimits;
-  /** How long what is admitted waits for its commit under overload; ≤ a quarter of the deadline. Default 500. */
+  /** How long what is admitted waits for its commit under overload. Default 1,000. */
   readonly targetWaitMs?: number;
   readonly groupCommit?: Pick<GroupCommitOptions, 'maxReceipts' | 'maxBytes' | 'gatherMs' | 'deadlineMs'>;
   readonly http?: Partial<HttpLimits>;
@@ -68,7 +68,7 @@ export interface Ingress {
 const MEBIBYTE = 2 ** 20;
 export const DEFAULT_IN_FLIGHT: BoundLimits = { requests: 4_096, bytes: 128 * MEBIBYTE };
 export const DEFAULT_UNVERIFIED: BoundLimits = { requests: 1_024, bytes: 128 * MEBIBYTE };
-const DEFAULT_TARGET_WAIT_MS = 500;
+export const DEFAULT_TARGET_WAIT_MS = 1_000;
 /** For connections that are owed nothing any more, but that their client does not close. */
 const CLOSE_GRACE_MS = 500;
 

@@ -1,14 +1,15 @@
 /**
  * Whether one more receipt of a namespace may get in line for its commit (ADM-2, PRS-1):
  *
- *              the oldest in line is older than targetMs
- *     open ──────────────────────────────────────────────▶ shedding
- *      ▲                                                      │
- *      └──── the oldest is younger than a quarter of that ────┘
+ *              commits are full, or the oldest in line is older than targetMs
+ *     open ──────────────────────────────────────────────────────────────────▶ saturated
+ *      ▲                                                                           │
+ *      └──── commits are not full, and the oldest is younger than a quarter of it ─┘
  *
- * open: a burst may wait, as long as burstMs would do to commit it. shedding: the line stands, so it is cut to what is
- * committed in targetMs, less for those who are shed first. In both a line that keeps commits full is let be, so that
- * what the store can take is taken. Pure: it is told the load and the commits, and holds no timer.
+ * saturated: the measured rate is what the store can take, so the line holds what is committed in targetMs, less for those
+ * who are shed first. open: small commits say little about large ones, so the line may hold what would take burstMs at
+ * the rate of small ones. In both a line that keeps commits full is let be, so that what the store can take is taken.
+ * Pure: it is told the load and the commits, and holds no timer.
  */
 import type { ShedPriority } from '../packs/types.js';
 import { ServiceRate } from './service-rate.js';
@@ -37,6 +38,8 @@ export interface ShedSettings {
 const SHARE: Readonly<Record<ShedPriority, number>> = { first: 0.5, normal: 0.75, last: 1 };
 /** Groups behind the one that commits which each may fill, however slow commits are. */
 const GROUPS: Readonly<Record<ShedPriority, number>> = { first: 1, normal: 1.5, last: 2 };
+/** The part of a group from which on a commit counts as full: large bodies leave gaps. */
+const FULL = 0.75;
 /** Commits that the last one in those groups waits for. */
 const COMMITS = 4;
 /** Before anything was measured. */
@@ -45,45 +48,49 @@ const FIRST_GROUPS = 8;
 export class ShedController {
   readonly rate = new ServiceRate();
   readonly #settings: ShedSettings;
-  #isShedding = false;
+  #isSaturated = false;
 
   constructor(settings: ShedSettings) {
     this.#settings = settings;
   }
 
-  get isShedding(): boolean {
-    return this.#isShedding;
+  get isSaturated(): boolean {
+    return this.#isSaturated;
   }
 
   /** Before the body is read. `null`: come in. */
   judge(priority: ShedPriority, units: number, load: CommitLoad): 'commit_wait' | 'queue_age' | null {
     this.#observe(load);
     const { targetMs, burstMs } = this.#settings;
-    const limit = this.#limit(priority, load, this.#isShedding ? targetMs : burstMs);
-    if (load.units === 0 || load.units + units <= limit) return null;
-    return this.#isShedding ? 'queue_age' : 'commit_wait';
+    const limit = this.#limit(priority, load, this.#isSaturated ? targetMs : burstMs);
+    return this.#verdict(limit, units, load);
   }
 
   /**
    * For who was let in and is verified by now: turned away only where the line has grown meanwhile beyond what a burst
    * may, since the work on the request is done.
    */
-  judgeVerified(priority: ShedPriority, units: number, load: CommitLoad): 'commit_wait' | null {
+  judgeVerified(priority: ShedPriority, units: number, load: CommitLoad): 'commit_wait' | 'queue_age' | null {
     this.#observe(load);
-    const limit = this.#limit(priority, load, this.#settings.burstMs);
-    return load.units === 0 || load.units + units <= limit ? null : 'commit_wait';
+    return this.#verdict(this.#limit(priority, load, this.#settings.burstMs), units, load);
+  }
+
+  #verdict(limit: number, units: number, load: CommitLoad): 'commit_wait' | 'queue_age' | null {
+    if (load.units === 0 || load.units + units <= limit) return null;
+    return load.oldestMs > this.#settings.targetMs ? 'queue_age' : 'commit_wait';
   }
 
   #observe({ oldestMs }: CommitLoad): void {
-    const { targetMs } = this.#settings;
-    if (oldestMs > targetMs) this.#isShedding = true;
-    else if (oldestMs < targetMs / 4) this.#isShedding = false;
+    const { targetMs, groupUnits } = this.#settings;
+    const isFull = this.rate.lastUnits >= groupUnits * FULL;
+    if (isFull || oldestMs > targetMs) this.#isSaturated = true;
+    else if (oldestMs < targetMs / 4) this.#isSaturated = false;
   }
 
   #limit(priority: ShedPriority, { committingUnits, committingMs }: CommitLoad, waitMs: number): number {
     const { burstMs, groupUnits } = this.#settings;
     const { rate } = this;
-    if (!rate.isMeasured && !this.#isShedding) return FIRST_GROUPS * groupUnits * SHARE[priority];
+    if (!rate.isMeasured && !this.#isSaturated) return FIRST_GROUPS * groupUnits * SHARE[priority];
     const inTime = rate.perMs(committingMs) * waitMs * SHARE[priority];
     if (rate.commitMs(committingMs) * COMMITS > burstMs) return inTime;
     // Twice the last group, so that groups grow to their full size where a commit costs the same for one as for many.
