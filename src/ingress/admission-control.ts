@@ -40,9 +40,11 @@ export interface Shed {
 
 /** Of a request that was let in; `release` it when it is answered. */
 export interface Passage {
+  /** Of what came in for the handshake that it may be: the largest body one has. Else `null`. */
+  readonly handshakeBytes: number | null;
   /** Holds bytes of the body as they arrive; false: there is no room for them. */
   readonly grow: (bytes: number) => boolean;
-  /** For who could not `grow`. */
+  /** For who could not `grow`, or was larger than a handshake. */
   outgrown(): Shed;
   /** What the verification said; a route whose requests are hardly ever genuine weighs little when it is refused. */
   judged(isGenuine: boolean): void;
@@ -87,13 +89,13 @@ export class AdmissionControl {
   /** Costs no I/O and holds no memory when it refuses. */
   arrive(resolved: ResolvedRoute, head: RequestHead): Passage | Shed {
     const route = this.#routeOf(resolved);
-    if (isBodylessRead(head)) return this.#passage(resolved, route, null, false);
+    if (isBodylessRead(head)) return this.#passage(resolved, route, null, null);
     const reason = this.#pressureOn(resolved, head.bodyBytes ?? 0);
-    const mayBeHandshake = reason !== null && this.#mayBeHandshake(resolved, route, head);
-    if (reason !== null && !mayBeHandshake) return this.#shed(resolved, route, reason);
+    if (reason !== null && !this.#mayBeHandshake(resolved, route, head))
+      return this.#shed(resolved, route, reason);
     const place = this.#unverified.enter(route.key, head.bodyBytes ?? 0);
     if (typeof place === 'string') return this.#unverifiedShed();
-    return this.#passage(resolved, route, place, mayBeHandshake);
+    return this.#passage(resolved, route, place, reason);
   }
 
   /** For each commit that succeeded. */
@@ -123,27 +125,32 @@ export class AdmissionControl {
   }
 
   #mayBeHandshake({ route }: ResolvedRoute, state: RouteState, { bodyBytes }: RequestHead): boolean {
-    const { handshakeBytes = null } = route.verify;
-    if (handshakeBytes === null || bodyBytes === null || bodyBytes > handshakeBytes) return false;
+    const { handshakeBytes } = route.verify;
+    if (handshakeBytes === undefined || (bodyBytes ?? 0) > handshakeBytes) return false;
     return state.handshakes.take(this.#options.clock.monotonic());
   }
 
-  /** @param place `null`: it holds nothing. @param onAllowance it is here for the handshake it may be */
-  #passage(resolved: ResolvedRoute, route: RouteState, place: Place | null, onAllowance: boolean): Passage {
+  /** @param place `null`: it holds nothing. @param pressure why it would have been refused, were it no handshake */
+  #passage(
+    resolved: ResolvedRoute,
+    route: RouteState,
+    place: Place | null,
+    pressure: ShedReason | null,
+  ): Passage {
     this.#passages += 1;
     let held: Place | null = place;
     let released = false;
     return {
       grow: (bytes) => held?.grow(bytes) ?? false,
-      outgrown: () => this.#unverifiedShed(),
+      handshakeBytes: pressure === null ? null : (resolved.route.verify.handshakeBytes ?? 0),
+      outgrown: () => (pressure === null ? this.#unverifiedShed() : this.#shed(resolved, route, pressure)),
       judged: (isGenuine) => {
         route.genuineShare += GENUINE_WEIGHT * ((isGenuine ? 1 : 0) - route.genuineShare);
       },
       settle: () => {
         const bytes = held?.bytes ?? 0;
-        const reason = onAllowance
-          ? this.#pressureOn(resolved, bytes)
-          : this.#latePressureOn(resolved, bytes);
+        const reason =
+          pressure === null ? this.#latePressureOn(resolved, bytes) : this.#pressureOn(resolved, bytes);
         if (reason !== null) return this.#shed(resolved, route, reason);
         const share = this.#verified.enter(resolved.installed.namespace, bytes) as Place;
         share.grow(bytes);

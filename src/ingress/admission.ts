@@ -72,10 +72,11 @@ export class Admission {
     const passage = this.#options.control.arrive(resolved, head);
     if ('shed' in passage) return shedVerdict(passage);
     try {
-      const body = await readBody(this.#limitOf(resolved), passage.grow);
+      const { handshakeBytes, grow } = passage;
+      const body = await readBody(handshakeBytes ?? this.#limitOf(resolved), grow);
       if (body === 'truncated') return body;
-      if (body === 'too_large') return refuse('payload_too_large');
-      if (body === 'overloaded') return shedVerdict(passage.outgrown());
+      if (body === 'too_large' && handshakeBytes === null) return refuse('payload_too_large');
+      if (typeof body === 'string') return shedVerdict(passage.outgrown());
       return await this.#admit(head, resolved, body, passage);
     } finally {
       passage.release();

@@ -29,8 +29,8 @@ const HEADROOM = 1 / 4;
 /**
  * A bound on requests and bytes that tenants share. Plain counting: what is over it is refused, never queued.
  *
- * Fair without waste: anybody may use three quarters of it; in the last quarter only who holds less than an equal
- * share, a newcomer counted in. So one who floods leaves room for all others, and who is alone has what he needs.
+ * Fair without waste: anybody may use three quarters of it; the last quarter is for those who hold less than an equal
+ * share, a newcomer counted in. So each of n gets 1/(n+1) of it whatever the others do, and may use what they leave.
  */
 export class FairBound {
   readonly #limits: BoundLimits;
