@@ -5,6 +5,12 @@ import { LaneheadError } from '../core/errors.js';
 import { evenWithOtherFaults, faultsOf } from '../packs/schema-parts.js';
 import type { Pack } from '../packs/types.js';
 import { type SupervisorSettings, supervisorProblems } from '../supervisor/supervisor-settings.js';
+import {
+  type AdmissionSettings,
+  admissionSchema,
+  admissionSettings,
+  unreadableBodies,
+} from './admission-settings.js';
 import { DEFAULT_DATABASE_URL, parseDatabaseUrl } from './database-url.js';
 
 /** `all`: admission and drain in one process. `ingress`, `worker`: one of them. */
@@ -27,6 +33,8 @@ export interface LaneheadOptions {
   readonly admin?: { readonly host?: string; readonly port: number };
   /** Slots, budget, lease and deadlines of the drain. */
   readonly drain?: Partial<SupervisorSettings>;
+  /** Bounds of what comes in, and how long it may wait for its commit. */
+  readonly admission?: Partial<AdmissionSettings>;
   /** Body limit of routes that set none. Default 5 MiB. */
   readonly maxBodyBytes?: number;
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. Default: nobody's. */
@@ -42,6 +50,8 @@ export interface LaneheadOptions {
 }
 
 export interface Settings extends LaneheadOptions {
+  readonly admission: AdmissionSettings;
+  readonly maxBodyBytes: number;
   readonly databaseUrl: string;
   readonly role: Role;
   readonly poolSize: number;
@@ -50,8 +60,9 @@ export interface Settings extends LaneheadOptions {
 }
 
 export const NAMESPACE = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-/** Above the bound on bytes in flight no body could ever be read. */
-export const MAX_BODY_BYTES = 256 * 2 ** 20;
+/** Above the bounds on bytes in hand no body could ever be read. */
+export const MAX_BODY_BYTES = 128 * 2 ** 20;
+const DEFAULT_MAX_BODY_BYTES = 5 * 2 ** 20;
 const MAX_POOL_SIZE = 10_000;
 
 function whole(least: number, most: number) {
@@ -95,6 +106,7 @@ const optionsSchema = z
       listen: address.optional(),
       admin: address.optional(),
       drain: drain.optional(),
+      admission: admissionSchema.optional(),
       maxBodyBytes: whole(1, MAX_BODY_BYTES).optional(),
       trustProxy: proxies.optional(),
       poolSize: whole(1, MAX_POOL_SIZE).optional(),
@@ -113,6 +125,12 @@ const optionsSchema = z
       });
     }
   }, evenWithOtherFaults)
+  .superRefine(({ packs, maxBodyBytes = DEFAULT_MAX_BODY_BYTES, admission }, context) => {
+    if (!Array.isArray(packs) || !packs.every(isPack)) return;
+    for (const message of unreadableBodies(packs, maxBodyBytes, admission as Partial<AdmissionSettings>)) {
+      context.addIssue({ code: 'custom', path: ['admission'], message });
+    }
+  }, evenWithOtherFaults)
   .refine(({ listen, admin }) => !listen?.port || listen.port !== admin?.port, {
     ...evenWithOtherFaults,
     path: ['admin.port'],
@@ -128,6 +146,8 @@ export function settingsOf(options: LaneheadOptions): Settings {
     ...options,
     databaseUrl: options.databaseUrl ?? DEFAULT_DATABASE_URL,
     role: options.role ?? 'all',
+    admission: admissionSettings(options.admission),
+    maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
     poolSize: options.poolSize ?? 10,
     admissionPoolSize: options.admissionPoolSize ?? 5,
     unsafeDurability: options.unsafeDurability ?? false,
