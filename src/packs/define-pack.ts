@@ -45,9 +45,8 @@ type RouteParts = z.output<typeof packSchema>['routes'][string];
 function frozenRoute(name: string, parts: RouteParts): Route {
   const retry = Object.freeze({ ...parts.retry });
   const ack = parts.ack && Object.freeze(parts.ack);
-  const shed = parts.shed ?? (parts.verify.redelivers === false ? 'last' : 'normal');
   // The schema knows the callbacks as functions; their types are the overloads' business.
-  return Object.freeze({ name, ...parts, retry, shed, ack }) as Route;
+  return Object.freeze({ name, ...parts, retry, ack }) as Route;
 }
 
 function frozenLimits(limits: Limits): Limits {
