@@ -15,6 +15,14 @@ export interface SlowStore {
   readonly commitMs: number;
 }
 
+/** Commits since the last question. */
+export interface Commits {
+  readonly count: number;
+  /** Of all of them. */
+  readonly elapsedMs: number;
+}
+
+let commits: Commits = { count: 0, elapsedMs: 0 };
 let opened: ServingStore | null = null;
 let ingress: Ingress | null = null;
 
@@ -34,7 +42,15 @@ async function listen({ databaseUrl, commitMs }: SlowStore): Promise<number> {
   const random = systemRandom();
   ingress = createIngress({
     store: {
-      materialize: async (request) => (await Promise.all([store.materialize(request), sleep(commitMs)]))[0],
+      materialize: async (request) => {
+        const since = performance.now();
+        const [outcome] = await Promise.all([store.materialize(request), sleep(commitMs)]);
+        commits = {
+          count: commits.count + 1,
+          elapsedMs: commits.elapsedMs + performance.now() - since,
+        };
+        return outcome;
+      },
     },
     resolve: routesOf([pack], installed),
     clock: systemClock,
@@ -47,7 +63,13 @@ async function listen({ databaseUrl, commitMs }: SlowStore): Promise<number> {
   return Number(new URL((await ingress.listen({ host: '127.0.0.1', port: 0 })).url).port);
 }
 
-answerParent({ listen, counts: () => ingress!.counts }, async () => {
+function takeCommits(): Commits {
+  const taken = commits;
+  commits = { count: 0, elapsedMs: 0 };
+  return taken;
+}
+
+answerParent({ listen, takeCommits, counts: () => ingress!.counts }, async () => {
   await ingress?.close({ timeoutMs: 5_000 });
   await opened?.close();
 });

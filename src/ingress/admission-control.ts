@@ -177,11 +177,11 @@ export class AdmissionControl {
 
   #shed({ installed: { namespace } }: ResolvedRoute, { genuineShare }: RouteState, shed: ShedReason): Shed {
     const { clock, random, loadOf } = this.#options;
-    const { units, committingMs } = loadOf(namespace);
+    const load = loadOf(namespace);
     const { controller, returns } = this.#laneOf(namespace);
-    const perMs = controller.rate.perMs(committingMs);
+    const perMs = controller.returnPerMs(load);
     const weight = Math.max(LEAST_SHARE, genuineShare);
-    return { shed, retryAfterSeconds: returns.next(clock.monotonic(), units, perMs, weight, random) };
+    return { shed, retryAfterSeconds: returns.next(clock.monotonic(), load.units, perMs, weight, random) };
   }
 
   #unverifiedShed(): Shed {

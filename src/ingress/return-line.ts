@@ -5,26 +5,31 @@ const RETURN_SHARE = 0.8;
 /** Jitter may add a quarter, and then it is the 120 s of the contract. */
 const LONGEST_MS = 96_000;
 const MOST_SECONDS = 120;
-/** Units per millisecond, where nothing was measured. */
-const UNMEASURED_PER_MS = 0.1;
+/** Units per millisecond, where nothing was measured: a slow disk, for a fast one is measured at once. */
+const UNMEASURED_PER_MS = 0.5;
 
 /**
  * When a refused sender is to come back: behind what waits and behind everybody who was refused before it, at the rate
  * at which commits go. Those who obey then come no faster than they can be served, so that no refusal is left in the end.
  */
 export class ReturnLine {
-  #until = 0;
+  /** Units of those who were refused and are not back yet, as far as they obey. */
+  #ahead = 0;
+  #atMs = 0;
 
   /**
    * Whole seconds, 1 to 120.
    * @param waitingUnits in line for their commit
+   * @param perMs units that are committed in a millisecond; 0: not known
    * @param units how much of the line the refused one takes: below 1 where few of its kind turn out genuine
    */
   next(nowMs: number, waitingUnits: number, perMs: number, units: number, random: Random): number {
     const rate = perMs > 0 ? perMs : UNMEASURED_PER_MS;
-    const from = Math.max(this.#until, nowMs + waitingUnits / rate);
-    this.#until = Math.min(from + units / (RETURN_SHARE * rate), nowMs + LONGEST_MS);
-    return jittered(this.#until - nowMs, random);
+    const returning = RETURN_SHARE * rate;
+    const back = (nowMs - this.#atMs) * returning;
+    this.#ahead = Math.min(Math.max(0, this.#ahead - back) + units, LONGEST_MS * returning);
+    this.#atMs = nowMs;
+    return jittered(Math.min(LONGEST_MS, waitingUnits / rate + this.#ahead / returning), random);
   }
 }
 

@@ -11,7 +11,8 @@ export class ServiceRate {
   #lastUnits = 0;
 
   record(units: number, elapsedMs: number): void {
-    const weight = this.isMeasured ? WEIGHT : 1;
+    // A much fuller commit than before says what the store can do; what small ones took says nothing of it.
+    const weight = this.isMeasured && units < 2 * this.#units ? WEIGHT : 1;
     this.#units += weight * (units - this.#units);
     // A commit within one tick of the clock still took time.
     this.#elapsedMs += weight * (Math.max(elapsedMs, 0.1) - this.#elapsedMs);

@@ -75,15 +75,29 @@ export class ShedController {
     return this.#verdict(this.#limit(priority, load, this.#settings.burstMs), units, load);
   }
 
+  /**
+   * Units per millisecond at which those who are refused may come back; 0 when nothing was measured. Where commits are
+   * not full yet, what a full one would do if it took no longer.
+   */
+  returnPerMs({ committingMs }: CommitLoad): number {
+    const { rate } = this;
+    const measured = rate.perMs(committingMs);
+    if (this.#isFull || !rate.isMeasured) return measured;
+    return Math.max(measured, this.#settings.groupUnits / rate.commitMs(committingMs));
+  }
+
+  get #isFull(): boolean {
+    return this.rate.lastUnits >= this.#settings.groupUnits * FULL;
+  }
+
   #verdict(limit: number, units: number, load: CommitLoad): 'commit_wait' | 'queue_age' | null {
     if (load.units === 0 || load.units + units <= limit) return null;
     return load.oldestMs > this.#settings.targetMs ? 'queue_age' : 'commit_wait';
   }
 
   #observe({ oldestMs }: CommitLoad): void {
-    const { targetMs, groupUnits } = this.#settings;
-    const isFull = this.rate.lastUnits >= groupUnits * FULL;
-    if (isFull || oldestMs > targetMs) this.#isSaturated = true;
+    const { targetMs } = this.#settings;
+    if (this.#isFull || oldestMs > targetMs) this.#isSaturated = true;
     else if (oldestMs < targetMs / 4) this.#isSaturated = false;
   }
 
