@@ -95,7 +95,7 @@ test('[PRS-1] what was refused without a signature hardly moves the line of thos
   void load.send('/in/acme/code/push', 'a');
   void load.send('/in/acme/code/push', 'b');
   await turns();
-  for (let number = 0; number < 500; number++) await load.send('/in/acme/code/push', 'x');
+  for (let number = 0; number < 2_000; number++) await load.send('/in/acme/code/push', 'x');
   expect((await load.send('/in/acme/code/push', 'c')).retryAfterSeconds).toBeLessThanOrEqual(2);
 });
 
