@@ -37,9 +37,15 @@ export class LoadConnection {
     return connection;
   }
 
+  /** False once the server closed it, as it does with those that stay idle. */
+  get isOpen(): boolean {
+    return this.#socket!.writable && this.#socket!.readable;
+  }
+
   /** Resolves once all of the answer is here. */
   send(request: Buffer): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
+      if (!this.isOpen) return reject(new Error('the server has closed the connection'));
       this.#settle = (answer) => {
         this.#settle = null;
         if (answer instanceof Error) reject(answer);

@@ -35,6 +35,11 @@ export interface StreamResult {
   readonly elapsedMs: number;
 }
 
+interface Due {
+  readonly number: number;
+  readonly atMs: number;
+}
+
 const STEP_MS = 2;
 let requests: readonly Buffer[] = [];
 
@@ -48,7 +53,7 @@ function load({ requests: count, repositories, payloadBytes, firstDelivery = 0 }
 async function stream(order: Stream): Promise<StreamResult> {
   const { port, connections, from, perSecond, measuredMs, obey, leaveUnsent } = order;
   const idle = await Promise.all(Array.from({ length: connections }, () => LoadConnection.open(port)));
-  const due: { number: number; atMs: number }[] = [];
+  const due: Due[] = [];
   const accepted: number[] = [];
   const latenciesMs: number[] = [];
   const refusedBySecond: number[] = [];
@@ -56,11 +61,24 @@ async function stream(order: Stream): Promise<StreamResult> {
   const count = Math.min(Math.floor((perSecond * measuredMs) / 1_000), requests.length - from);
   const start = performance.now();
   const now = (): number => performance.now() - start;
+  let open = connections;
   let pending = count;
   let sent = 0;
   let acceptedInTime = 0;
 
-  const shoot = async (connection: LoadConnection, { number, atMs }: { number: number; atMs: number }) => {
+  /** One that is free, or a new one in the place of one that the server closed; `null`: all are under way. */
+  const take = (): LoadConnection | Promise<LoadConnection> | null => {
+    for (let free = idle.pop(); free !== undefined; free = idle.pop()) {
+      if (free.isOpen) return free;
+      open--;
+    }
+    if (open === connections) return null;
+    open++;
+    return LoadConnection.open(port);
+  };
+
+  const shoot = async (taken: LoadConnection | Promise<LoadConnection>, { number, atMs }: Due) => {
+    const connection = await taken;
     const { status, retryAfterSeconds } = await connection.send(requests[number]!);
     idle.push(connection);
     const at = now();
@@ -83,11 +101,14 @@ async function stream(order: Stream): Promise<StreamResult> {
     const timer = setInterval(() => {
       for (; sent < count && (sent * 1_000) / perSecond <= now(); sent++)
         due.push({ number: from + sent, atMs: (sent * 1_000) / perSecond });
-      while (due.length > 0 && idle.length > 0)
-        shoot(idle.pop()!, due.shift()!).catch((error) => {
+      while (due.length > 0) {
+        const taken = take();
+        if (taken === null) break;
+        shoot(taken, due.shift()!).catch((error) => {
           clearInterval(timer);
           reject(error);
         });
+      }
       if (leaveUnsent && now() >= measuredMs) {
         pending -= due.length + count - sent;
         due.length = 0;
