@@ -132,7 +132,10 @@ const CASES: Readonly<Record<AdmissionDecision, Case>> = {
   payload_too_large: { act: ({ url }) => deliver(url, { body: jsonOfLength(30_000) }) },
   unsupported_encoding: { act: ({ url }) => deliver(url, { headers: { 'content-encoding': 'gzip' } }) },
   internal: { options: failing(new TypeError('nobody foresaw it')), act: ({ url }) => deliver(url) },
-  store_unavailable: { options: failing(new StoreOutage('it is away')), act: ({ url }) => deliver(url) },
+  store_unavailable: {
+    options: failing(new StoreOutage('it is away', 'none')),
+    act: ({ url }) => deliver(url),
+  },
   commit_deadline: deadlineCase(),
   overloaded: overloadedCase(),
   draining: {
