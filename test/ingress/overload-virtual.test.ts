@@ -1,9 +1,15 @@
-import { expect, test } from 'vitest';
-import type { IngressOptions } from '../../src/ingress/server.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemRandom } from '../../src/core/system.js';
+import { routesOf } from '../../src/ingress/route-table.js';
 import { definePack } from '../../src/packs/define-pack.js';
 import { signatures } from '../../src/packs/signatures.js';
+import { openSqliteStore } from '../../src/store/dialects/sqlite/open.js';
+import type { InstalledPack, Store } from '../../src/store/store.js';
+import { claimRequest } from '../conformance/fixture.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { pushRoute, SECRET } from '../support/push-route.js';
-import { type CommitMs, type Sent, VirtualLoad } from './virtual-load.js';
+import { testPack } from './ingress-fixture.js';
+import { type CommitMs, type Sent, VirtualLoad, type VirtualLoadOptions } from './virtual-load.js';
 
 const PUSH = '/in/acme/code/push';
 /** 64 receipts in 80 ms: 800 a second, and no more with more at hand. */
@@ -131,7 +137,7 @@ const ROUTES = {
 } as const;
 const routesPack = definePack({ name: 'code', version: '1.0.0', routes: { ...ROUTES } });
 
-const loadOfRoutes = (options: Partial<IngressOptions> = {}): VirtualLoad =>
+const loadOfRoutes = (options: VirtualLoadOptions = {}): VirtualLoad =>
   new VirtualLoad(FIXED, { pack: routesPack, ...options });
 
 test('[PRS-1] what is shed last gets in while the others are refused', async () => {
@@ -184,3 +190,51 @@ test('[ADM-2] two that flood are served alike', async () => {
   expect(other / first.acknowledged.length).toBeGreaterThan(0.8);
   expect(other / first.acknowledged.length).toBeLessThan(1.25);
 });
+
+test('[ADM-1, ADM-2, OWN-2] three times what a real store takes, until all are in: each is stored once, and drained in the order of its source', async () => {
+  const clock = new ManualClock();
+  const store = openSqliteStore({ path: ':memory:', unsafeDurability: true, clock, random: systemRandom() });
+  onTestFinished(() => store.close());
+  await store.migrate();
+  const installed = await store.installPacks([{ namespace: 'acme', pack: testPack.name, version: '1.0.0' }]);
+  const committed: string[] = [];
+  const load = new VirtualLoad(FIXED, {
+    clock,
+    resolve: routesOf([testPack], installed),
+    store: {
+      materialize: async (request) => {
+        await clock.sleep(FIXED(request.receipts));
+        const results = await store.materialize(request);
+        committed.push(...request.receipts.map(({ events }) => events[0]!.deliveryKey));
+        return results;
+      },
+    },
+  });
+  const ledger = await offer(load, { perSecond: 3 * PER_SECOND, ms: 2_000, obey: true });
+  // The first commit holds one receipt, the last one has not returned yet.
+  expect(ledger.acknowledged.length).toBeGreaterThanOrEqual(0.9 * 2 * PER_SECOND);
+  await settle(load, () => ledger.acknowledged.length === 2 * 3 * PER_SECOND);
+  expect(refusalsOf(ledger.answers).length).toBeGreaterThan(PER_SECOND);
+  const drained = await drain(store, installed[0]!);
+  expect(new Set(drained.map(({ key }) => key))).toEqual(new Set(ledger.acknowledged));
+  expect(drained).toHaveLength(ledger.acknowledged.length);
+  // By source: as their commits went.
+  const places = new Map(committed.map((key, place) => [key, place]));
+  const last = new Map<string, number>();
+  for (const { source, key } of drained) {
+    expect(places.get(key)).toBeGreaterThan(last.get(source) ?? -1);
+    last.set(source, places.get(key)!);
+  }
+  expect(last.size).toBe(20);
+});
+
+async function drain(store: Store, installed: InstalledPack): Promise<{ source: string; key: string }[]> {
+  const drained: { source: string; key: string }[] = [];
+  for (;;) {
+    const { items } = await store.claim(claimRequest(installed));
+    if (items.length === 0) return drained;
+    for (const event of await store.loadEvents(items.map(({ eventId }) => eventId)))
+      drained.push({ source: event!.sourceKey, key: event!.deliveryKey });
+    await store.finalize(items.map(({ lease }) => ({ lease, outcome: { kind: 'completed' } })));
+  }
+}

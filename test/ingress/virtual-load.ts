@@ -12,6 +12,11 @@ import { ingressOptions, sign, testPack } from './ingress-fixture.js';
 /** How long the store takes for one commit. */
 export type CommitMs = (receipts: readonly ReceiptDraft[]) => number;
 
+export interface VirtualLoadOptions extends Partial<IngressOptions> {
+  readonly pack?: Pack;
+  readonly clock?: ManualClock;
+}
+
 export interface Sent {
   readonly status: number;
   readonly code: string;
@@ -19,6 +24,9 @@ export interface Sent {
   /** From sending to the answer, virtual. */
   readonly waitedMs: number;
 }
+
+/** Of keys that end with a number behind `#`. */
+const REPOSITORIES = 20;
 
 /** Every second draw is high: no run differs from another. */
 function drawn(): Random {
@@ -37,7 +45,7 @@ function drawn(): Random {
  * SQLite is, without the disk. Requests come in through `handle`.
  */
 export class VirtualLoad {
-  readonly clock = new ManualClock();
+  readonly clock: ManualClock;
   /** Delivery keys in the order of their commits. */
   readonly stored: string[] = [];
   readonly #ingress;
@@ -46,8 +54,9 @@ export class VirtualLoad {
   /** What was not yet answered. */
   open = 0;
 
-  constructor(commitMs: CommitMs, options: Partial<IngressOptions> & { readonly pack?: Pack } = {}) {
-    const { pack = testPack, ...overrides } = options;
+  constructor(commitMs: CommitMs, options: VirtualLoadOptions = {}) {
+    const { pack = testPack, clock = new ManualClock(), ...overrides } = options;
+    this.clock = clock;
     const installed = ['acme', 'globex', 'initech'].map(
       (namespace, place): InstalledPack =>
         ({ packId: place + 1, namespace, pack: pack.name, status: 'active', generation: 1 }) as InstalledPack,
@@ -69,7 +78,7 @@ export class VirtualLoad {
 
   async send(path: string, key: string, init: RequestInit = {}): Promise<Sent> {
     const since = this.clock.monotonic();
-    const body = JSON.stringify({ repository: 'acme/site', key });
+    const body = JSON.stringify({ repository: `acme/${Number(key.split('#')[1] ?? 0) % REPOSITORIES}`, key });
     const headers = { 'x-hub-signature-256': sign(body), 'x-github-delivery': key, ...init.headers };
     this.open += 1;
     const response = await this.#ingress.handle(
