@@ -66,16 +66,16 @@ const line = ({ perSecond, p50Ms, p99Ms, cpuMicros }: Figures): string =>
 
 type Contestant = 'product' | 'doNothing';
 
-interface Volleyed extends VolleyResult {
+export interface Volleyed extends VolleyResult {
   readonly cpuMicros: number;
 }
 
-async function fire(generator: Child, target: Child, volley: Volley): Promise<Volleyed> {
+export async function fire(generator: Child, target: Child, volley: Volley): Promise<Volleyed> {
   const before = await target.cpuMicros();
   const result = await generator.ask<VolleyResult>('fire', volley);
   const cpuMicros = (await target.cpuMicros()) - before;
   if (Object.keys(result.others).length > 0) {
-    throw new Error(`answers other than 202: ${JSON.stringify(result.others)}`);
+    throw new Error(`answers other than ${volley.expected}: ${JSON.stringify(result.others)}`);
   }
   return { ...result, cpuMicros };
 }
@@ -98,6 +98,7 @@ async function runOnce(options: BenchOptions, engine: BenchEngine, generator: Ch
           connections: options.connections,
           from: results[name].at(-1)?.next ?? 0,
           again: name === 'doNothing',
+          expected: 202,
           measuredMs:
             turn === 0 ? Math.min(WARM_UP_MS, options.seconds * 1_000) : (options.seconds * 1_000) / TURNS,
         };
@@ -118,7 +119,7 @@ async function runOnce(options: BenchOptions, engine: BenchEngine, generator: Ch
   }
 }
 
-function together(results: readonly Volleyed[]): Figures {
+export function together(results: readonly Volleyed[]): Figures {
   const latenciesMs = results.flatMap((result) => result.latenciesMs);
   if (latenciesMs.length === 0)
     throw new Error('no answer in the measured time: fewer --seconds or more --items');

@@ -5,7 +5,7 @@ import { SECRET } from './pushes.js';
 export const NAMESPACE = 'bench';
 
 /** The pack that every contestant serves: ordered by repository, one Event a push. */
-export function githubPack(flow: (event: FlowEvent) => void): Pack {
+export function githubPack(flow: (event: FlowEvent) => void | Promise<void>): Pack {
   return definePack({
     name: 'github',
     version: '1.0.0',

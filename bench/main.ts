@@ -1,16 +1,28 @@
-/** npm run bench -- admission|drain [--engine sqlite|mysql] [--json] … ; see NOTES.md. */
+/** npm run bench -- admission|drain|shed|overload|foreground [--engine sqlite|mysql] [--json] … ; see NOTES.md. */
 import { benchAdmission } from './admission.js';
-import { openEngine } from './databases.js';
+import { type BenchEngine, openEngine } from './databases.js';
 import { benchDrain } from './drain.js';
 import type { Report } from './figures.js';
-import { type BenchOptions, parseOptions, USAGE } from './options.js';
+import { benchForeground } from './foreground.js';
+import { type BenchName, type BenchOptions, parseOptions, USAGE } from './options.js';
+import { benchOverload } from './overload.js';
+import { benchShed } from './shed.js';
+
+type Bench = (options: BenchOptions, engine: BenchEngine, say: (line: string) => void) => Promise<Report>;
+
+const BENCHES: Readonly<Record<BenchName, Bench>> = {
+  admission: benchAdmission,
+  drain: benchDrain,
+  shed: benchShed,
+  overload: benchOverload,
+  foreground: benchForeground,
+};
 
 async function run(options: BenchOptions): Promise<Report> {
   const say = options.json ? () => undefined : (line: string) => console.log(line);
   const engine = await openEngine(options.engine);
   try {
-    const bench = options.bench === 'admission' ? benchAdmission : benchDrain;
-    return await bench(options, engine, say);
+    return await BENCHES[options.bench](options, engine, say);
   } finally {
     await engine.stop();
   }

@@ -1,21 +1,24 @@
 import { parseArgs } from 'node:util';
 
+export const BENCHES = ['admission', 'drain', 'shed', 'overload', 'foreground'] as const;
+export type BenchName = (typeof BENCHES)[number];
+
 export interface BenchOptions {
-  readonly bench: 'admission' | 'drain';
+  readonly bench: BenchName;
   readonly engine: 'sqlite' | 'mysql';
   /** Ends with one line of JSON instead of a table. */
   readonly json: boolean;
   /** The median of these is the result. */
   readonly runs: number;
-  /** Measured time of each contestant in each run of `admission`; up to two seconds of warm-up come before it. */
+  /** Measured time of each contestant in each run; up to two seconds of warm-up come before it. `overload`: how long it lasts. */
   readonly seconds: number;
-  /** `admission`: different requests, so the most one run can admit. `drain`: items to drain. */
+  /** `drain`, `foreground`: items in the database. Else: different requests, so the most one run can admit. */
   readonly items: number;
-  /** `drain`: lanes they lie in. */
+  /** Lanes they lie in. */
   readonly lanes: number;
-  /** `admission`: keep-alive connections. */
+  /** Keep-alive connections. */
   readonly connections: number;
-  /** `drain`: executor slots of the product. */
+  /** `drain`, `foreground`: executor slots of the product. */
   readonly workers: number;
   /** Bytes of one GitHub push payload. */
   readonly payloadBytes: number;
@@ -23,8 +26,8 @@ export interface BenchOptions {
   readonly profile: string | null;
 }
 
-export const USAGE = `npm run bench -- admission|drain [--engine sqlite|mysql] [--json] [--runs 3] [--seconds 4]
-  [--items N] [--lanes 1000] [--connections 64] [--workers 256] [--payload-bytes 7168] [--profile FOLDER]`;
+export const USAGE = `npm run bench -- ${BENCHES.join('|')} [--engine sqlite|mysql] [--json] [--runs 3] [--seconds 4]
+  [--items N] [--lanes 1000] [--connections N] [--workers 256] [--payload-bytes 7168] [--profile FOLDER]`;
 
 const BOUNDS = {
   runs: 20,
@@ -38,7 +41,13 @@ const BOUNDS = {
 const ITEMS = {
   admission: { sqlite: 40_000, mysql: 40_000 },
   drain: { sqlite: 50_000, mysql: 20_000 },
+  shed: { sqlite: 10_000, mysql: 10_000 },
+  overload: { sqlite: 60_000, mysql: 60_000 },
+  foreground: { sqlite: 100_000, mysql: 50_000 },
 } as const;
+
+/** Under overload as many wait as are committed in a second, and as many again are refused meanwhile. */
+const CONNECTIONS = { admission: 64, drain: 64, shed: 64, overload: 900, foreground: 64 };
 
 /** @throws Error that says what is wrong with the command line */
 export function parseOptions(args: readonly string[]): BenchOptions {
@@ -52,15 +61,14 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       seconds: { type: 'string', default: '4' },
       items: { type: 'string' },
       lanes: { type: 'string', default: '1000' },
-      connections: { type: 'string', default: '64' },
+      connections: { type: 'string' },
       workers: { type: 'string', default: '256' },
       'payload-bytes': { type: 'string', default: '7168' },
       profile: { type: 'string' },
     },
   });
-  const [bench, ...rest] = positionals;
-  if ((bench !== 'admission' && bench !== 'drain') || rest.length > 0)
-    throw new Error('name one bench: admission or drain');
+  const bench = BENCHES.find((name) => name === positionals[0]);
+  if (bench === undefined || positionals.length > 1) throw new Error(`name one bench: ${BENCHES.join(', ')}`);
   const { engine } = values;
   if (engine !== 'sqlite' && engine !== 'mysql') throw new Error('--engine: sqlite or mysql');
   return {
@@ -71,7 +79,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     seconds: within('seconds', values.seconds),
     items: values.items === undefined ? ITEMS[bench][engine] : within('items', values.items),
     lanes: within('lanes', values.lanes),
-    connections: within('connections', values.connections),
+    connections:
+      values.connections === undefined ? CONNECTIONS[bench] : within('connections', values.connections),
     workers: within('workers', values.workers),
     payloadBytes: Number(values['payload-bytes']),
     profile: values.profile ?? null,

@@ -3,6 +3,8 @@ export interface DrainOrder {
   readonly items: number;
   readonly lanes: number;
   readonly workers: number;
+  /** Numbers of the items in the order in which they were stored. Default: as they are numbered. */
+  readonly order?: readonly number[];
 }
 
 export interface DrainResult {

@@ -4,6 +4,12 @@ import { connect, type Socket } from 'node:net';
 const HEAD_END = Buffer.from('\r\n\r\n');
 const RECEIVE_BYTES = 4_096;
 
+export interface HttpAnswer {
+  readonly status: number;
+  /** Of a 503; else 0. */
+  readonly retryAfterSeconds: number;
+}
+
 /**
  * One keep-alive connection with one request under way. Reads answers that announce their length, which is what both
  * servers send; cheap, because the generator shares the machine with what it measures.
@@ -11,7 +17,7 @@ const RECEIVE_BYTES = 4_096;
 export class LoadConnection {
   #socket: Socket | null = null;
   #received: Buffer = Buffer.alloc(0);
-  #settle: ((status: number | Error) => void) | null = null;
+  #settle: ((answer: HttpAnswer | Error) => void) | null = null;
 
   static async open(port: number): Promise<LoadConnection> {
     const connection = new LoadConnection();
@@ -31,13 +37,19 @@ export class LoadConnection {
     return connection;
   }
 
-  /** Resolves with the status of the answer, once all of it is here. */
-  send(request: Buffer): Promise<number> {
+  /** False once the server closed it, as it does with those that stay idle. */
+  get isOpen(): boolean {
+    return this.#socket!.writable && this.#socket!.readable;
+  }
+
+  /** Resolves once all of the answer is here. */
+  send(request: Buffer): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
-      this.#settle = (status) => {
+      if (!this.isOpen) return reject(new Error('the server has closed the connection'));
+      this.#settle = (answer) => {
         this.#settle = null;
-        if (typeof status === 'number') resolve(status);
-        else reject(status);
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
       };
       this.#socket!.write(request);
     });
@@ -56,7 +68,9 @@ export class LoadConnection {
     if (Number.isNaN(bodyBytes)) this.#settle?.(new Error(`an answer without content-length:\n${head}`));
     if (this.#received.length < headBytes + HEAD_END.length + bodyBytes) return true;
     this.#received = Buffer.alloc(0);
-    this.#settle?.(Number(head.slice(9, 12)));
+    const status = Number(head.slice(9, 12));
+    const retryAfterSeconds = status === 503 ? Number(/retry-after: (\d+)/i.exec(head)?.[1]) : 0;
+    this.#settle?.({ status, retryAfterSeconds });
     return true;
   }
 }

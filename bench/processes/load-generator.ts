@@ -7,6 +7,8 @@ export interface Ammunition {
   readonly requests: number;
   readonly repositories: number;
   readonly payloadBytes: number;
+  /** Number of the first delivery. Default 0. */
+  readonly firstDelivery?: number;
 }
 
 export interface Volley {
@@ -17,14 +19,16 @@ export interface Volley {
   /** Begin again when all were sent; else the volley ends there. */
   readonly again: boolean;
   readonly measuredMs: number;
+  /** The status that counts. */
+  readonly expected: number;
 }
 
 export interface VolleyResult {
   /** Number of the next request that was not sent. */
   readonly next: number;
-  /** Numbers of the requests answered 202, those answered after the measured time included. */
+  /** Numbers of the requests answered as expected, those answered after the measured time included. */
   readonly accepted: readonly number[];
-  /** Answers by status other than 202. */
+  /** Answers by any other status. */
   readonly others: Readonly<Record<string, number>>;
   readonly elapsedMs: number;
   /** Of answers that came in the measured time. */
@@ -59,11 +63,11 @@ async function fire(volley: Volley): Promise<VolleyResult> {
         return;
       }
       const number = next++ % requests.length;
-      const status = await connection.send(requests[number]!);
+      const { status } = await connection.send(requests[number]!);
       const answeredAt = performance.now();
-      if (status === 202) accepted.push(number);
+      if (status === volley.expected) accepted.push(number);
       else others[status] = (others[status] ?? 0) + 1;
-      if (status === 202 && answeredAt <= measureUntil) latenciesMs.push(answeredAt - sentAt);
+      if (status === volley.expected && answeredAt <= measureUntil) latenciesMs.push(answeredAt - sentAt);
     }
   };
   await Promise.all(connections.map(shoot));

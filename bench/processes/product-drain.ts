@@ -11,8 +11,8 @@ const NO_PROGRESS_MS = 30_000;
 
 let lanehead: Lanehead | null = null;
 
-async function drain({ databaseUrl, items, lanes, workers }: DrainOrder): Promise<DrainResult> {
-  const ledger = new OrderLedger(lanes);
+async function drain({ databaseUrl, items, lanes, workers, order }: DrainOrder): Promise<DrainResult> {
+  const ledger = new OrderLedger(lanes, order);
   lanehead = createLanehead({
     packs: [githubPack((event) => ledger.start(event.deliveryKey))],
     namespaces: [NAMESPACE],

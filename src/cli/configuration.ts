@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { QUEUE_PROFILES } from '../core/work.js';
+import { admissionSettings, MAX_WAIT_MS } from '../runtime/admission-settings.js';
 import { parseDatabaseUrl } from '../runtime/database-url.js';
 import {
   isAddressOrRange,
@@ -40,6 +41,7 @@ export interface Configuration {
   readonly notices: readonly string[];
 }
 
+const MAX_POOL_SIZE = 10_000;
 /** A timer's longest delay. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_DAYS = 36_500;
@@ -94,6 +96,8 @@ function readAll(reader: SettingsReader, flags: ServeFlags, defaults: Defaults):
       role: role(reader, flags.role),
       ...addresses(reader, flags),
       drain: drain(reader),
+      ...pools(reader),
+      admission: admission(reader),
       trustProxy,
       ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
       unsafeDurability: flags.unsafeDurability ?? false,
@@ -101,6 +105,27 @@ function readAll(reader: SettingsReader, flags: ServeFlags, defaults: Defaults):
     stopTimeoutMs: reader.integer(reader.find('LANEHEAD_STOP_TIMEOUT_MS'), 0, MAX_TIMER_MS) ?? 30_000,
     notices: [...adminToken(reader), ...horizons(reader)],
   };
+}
+
+function pools(reader: SettingsReader): Pick<LaneheadOptions, 'poolSize' | 'admissionPoolSize'> {
+  return withoutUndefined({
+    poolSize: reader.integer(reader.find('LANEHEAD_POOL_SIZE'), 1, MAX_POOL_SIZE),
+    admissionPoolSize: reader.integer(reader.find('LANEHEAD_ADMISSION_POOL_SIZE'), 1, MAX_POOL_SIZE),
+  });
+}
+
+function admission(reader: SettingsReader): NonNullable<LaneheadOptions['admission']> {
+  const target = reader.find('LANEHEAD_TARGET_WAIT_MS');
+  const given = withoutUndefined({
+    targetWaitMs: reader.integer(target, 1, MAX_WAIT_MS),
+    commitDeadlineMs: reader.integer(reader.find('LANEHEAD_COMMIT_DEADLINE_MS'), 1, MAX_WAIT_MS),
+  });
+  const { targetWaitMs, commitDeadlineMs } = admissionSettings(given);
+  if (2 * targetWaitMs > commitDeadlineMs) {
+    const setting = target ?? { name: 'LANEHEAD_COMMIT_DEADLINE_MS', isFlag: false };
+    reader.refuse(setting, 'the deadline of a commit must be at least twice the target of its wait');
+  }
+  return given;
 }
 
 /** A setting of the contract that no part of this version obeys: refused, for nothing is ignored in silence. */

@@ -5,10 +5,10 @@ import type { WorkError } from '../core/outcome.js';
 import { draftReceipt } from '../packs/draft-receipt.js';
 import { unverifiedRequest, verifyRequest } from '../packs/receipt.js';
 import type { HandshakeAnswer, Receipt } from '../packs/types.js';
-import { type Answer, acknowledgement, answer, problem } from './answer.js';
-import type { AdmissionDecision, RefusalCode } from './decision.js';
+import type { AdmissionControl, Passage, Shed } from './admission-control.js';
+import { type Answer, acknowledgement, answer, overloaded, problem } from './answer.js';
+import type { AdmissionDecision, RefusalCode, ShedReason } from './decision.js';
 import type { Commitment, GroupCommit } from './group-commit.js';
-import type { InFlight } from './in-flight.js';
 import type { BodyReading } from './read-body.js';
 import { pathOf, type RequestHead, routeNames } from './request-head.js';
 import type { ResolvedRoute, ResolveRoute } from './route-table.js';
@@ -18,6 +18,8 @@ export interface Verdict {
   /** `null`: a probe of the process, no admission. */
   readonly decision: AdmissionDecision | null;
   readonly answer: Answer;
+  /** Of a refusal for overload: what there was too much of. */
+  readonly shed?: ShedReason;
   /** For the log alone: why a signature was refused. */
   readonly reason?: string;
   /** For the log alone: what it was about, where that is known. Nothing a sender wrote. */
@@ -36,7 +38,7 @@ export interface VerdictSubject {
 export interface AdmissionOptions {
   readonly resolve: ResolveRoute;
   readonly commits: GroupCommit;
-  readonly inFlight: InFlight;
+  readonly control: AdmissionControl;
   readonly clock: Clock;
   readonly newId: NewId;
   /** Body limit of routes that set none. */
@@ -50,8 +52,8 @@ export type ReadBody = (limitBytes: number, grow: (bytes: number) => boolean) =>
 /**
  * From a request to its answer, the same way for every transport:
  *
- *   draining ▸ route ▸ method ▸ retired, paused ▸ length ▸ encoding ▸ in-flight bound ▸ read the body
- *            ▸ verify ▸ draft ▸ commit ▸ answer
+ *   draining ▸ route ▸ method ▸ retired, paused ▸ length ▸ encoding ▸ pressure ▸ read the body
+ *            ▸ verify ▸ pressure again ▸ draft ▸ commit ▸ answer
  *
  * Everything before the reading costs no I/O and holds no memory, so that a refusal under overload is cheap.
  */
@@ -67,16 +69,17 @@ export class Admission {
     const resolved = names && this.#options.resolve(...names);
     const refusal = this.#refusalBeforeBody(head, resolved);
     if (refusal !== null || resolved === null) return refusal ?? refuse('unknown_route');
-    const place = this.#options.inFlight.enter(head.bodyBytes ?? 0);
-    if (place === null) return refuse('overloaded');
+    const passage = this.#options.control.arrive(resolved, head);
+    if ('shed' in passage) return shedVerdict(passage);
     try {
-      const body = await readBody(this.#limitOf(resolved), place.grow);
+      const { handshakeBytes, grow } = passage;
+      const body = await readBody(handshakeBytes ?? this.#limitOf(resolved), grow);
       if (body === 'truncated') return body;
-      if (body === 'too_large') return refuse('payload_too_large');
-      if (body === 'overloaded') return refuse('overloaded');
-      return await this.#admit(head, resolved, body);
+      if (body === 'too_large' && handshakeBytes === null) return refuse('payload_too_large');
+      if (typeof body === 'string') return shedVerdict(passage.outgrown());
+      return await this.#admit(head, resolved, body, passage);
     } finally {
-      place.release();
+      passage.release();
     }
   }
 
@@ -98,7 +101,7 @@ export class Admission {
     return resolved.route.maxBodyBytes ?? this.#options.maxBodyBytes;
   }
 
-  async #admit(head: RequestHead, resolved: ResolvedRoute, body: Buffer): Promise<Verdict> {
+  async #admit(head: RequestHead, resolved: ResolvedRoute, body: Buffer, passage: Passage): Promise<Verdict> {
     const { installed, pack, route } = resolved;
     const request = unverifiedRequest({
       namespace: installed.namespace,
@@ -112,6 +115,7 @@ export class Admission {
       receivedAt: this.#options.clock.now(),
     });
     const verification = verifyRequest(route.verify, request);
+    passage.judged(verification.kind !== 'refused');
     switch (verification.kind) {
       case 'refused':
         return {
@@ -124,8 +128,13 @@ export class Admission {
       case 'verified':
         // GET is a safe method (RFC 9110 §9.2.1): whatever a scheme thinks of one, it stores nothing.
         if (request.method === 'GET') return { ...refuse('handshake_refused'), about: subjectOf(resolved) };
-        return this.#commit(resolved, verification.receipt);
+        return this.#settle(resolved, verification.receipt, passage);
     }
+  }
+
+  async #settle(resolved: ResolvedRoute, receipt: Receipt, passage: Passage): Promise<Verdict> {
+    const shed = passage.settle();
+    return shed === null ? await this.#commit(resolved, receipt) : shedVerdict(shed);
   }
 
   async #commit(resolved: ResolvedRoute, receipt: Receipt): Promise<Verdict> {
@@ -148,6 +157,10 @@ const ACCEPT_IDENTITY = Object.freeze({ 'accept-encoding': 'identity' });
 
 export function refuse(code: RefusalCode, headers?: Readonly<Record<string, string>>): Verdict {
   return { decision: code, answer: problem(code, headers) };
+}
+
+function shedVerdict({ shed, retryAfterSeconds }: Shed): Verdict {
+  return { decision: 'overloaded', answer: overloaded(retryAfterSeconds), shed };
 }
 
 function allowedMethods({ route }: ResolvedRoute): readonly string[] {

@@ -25,6 +25,7 @@ type Reason = 'overloaded' | 'store_unavailable' | 'commit_deadline' | 'paused' 
 
 /** What a 503 tells the sender: why, in the closed set of the contract, and when to come back (seconds, 1–120). */
 const UNAVAILABLE: Partial<Record<RefusalCode, { reason: Reason; retryAfterSeconds: number }>> = {
+  /** Replaced by what was measured. */
   overloaded: { reason: 'overloaded', retryAfterSeconds: 2 },
   store_unavailable: { reason: 'store_unavailable', retryAfterSeconds: 10 },
   commit_deadline: { reason: 'commit_deadline', retryAfterSeconds: 10 },
@@ -51,6 +52,19 @@ function build(code: RefusalCode): Answer {
     'retry-after': String(unavailable.retryAfterSeconds),
   });
 }
+
+/** A refusal for overload. */
+export function overloaded(retryAfterSeconds: number): Answer {
+  let ready = OVERLOADED.get(retryAfterSeconds);
+  if (ready === undefined) {
+    ready = problem('overloaded', { 'retry-after': String(retryAfterSeconds) });
+    OVERLOADED.set(retryAfterSeconds, ready);
+  }
+  return ready;
+}
+
+/** One for each second of 1 to 120. */
+const OVERLOADED = new Map<number, Answer>();
 
 const CODES: Readonly<Record<RefusalCode, true>> = {
   bad_request: true,

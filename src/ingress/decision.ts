@@ -37,4 +37,14 @@ export type AdmissionDecision =
   | 'truncated'
   | RefusalCode;
 
-export type DecisionObserver = (decision: AdmissionDecision) => void;
+/**
+ * What there was too much of when a request was refused as `overloaded`:
+ * - `requests`, `bytes`: its namespace's share of what may be in flight;
+ * - `unverified`: the share of its route in what may be read and verified at one time;
+ * - `commit_wait`: its commit would have to wait too long, at the measured rate of commits;
+ * - `queue_age`: the same, and what waits is older than the target already.
+ */
+export type ShedReason = 'requests' | 'bytes' | 'unverified' | 'commit_wait' | 'queue_age';
+
+/** @param shed `null` for every decision but `overloaded` */
+export type DecisionObserver = (decision: AdmissionDecision, shed: ShedReason | null) => void;

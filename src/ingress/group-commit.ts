@@ -4,10 +4,12 @@ import { copiedBytes, isBodyShared } from '../core/shared-body.js';
 import type { Enqueued, QueueClass } from '../core/work.js';
 import type { MaterializeRequest, MaterializeResult, ReceiptDraft, Store } from '../store/store.js';
 import { Contention, StoreOutage } from '../store/store.js';
+import type { CommitLoad } from './shed-controller.js';
 
 /**
- * Concurrent receipts of one installed pack share one commit. One group per pack is in flight, because all of them
- * would queue on the same authority row; while it is, the next one gathers.
+ * Concurrent receipts of one installed pack share one commit. One group per namespace is in flight, because all of them
+ * would queue on the same authority row; while it is, the next ones gather, and the packs of the namespace take turns.
+ * So whoever has more packs, or sends more, has no more commits in flight than others.
  *
  *            first receipt                    full, or gatherMs over
  *     idle ───────────────────▶ gathering ──────────────────────────▶ committing ◀──┐
@@ -26,6 +28,8 @@ export interface GroupCommitOptions {
   readonly clock: Clock;
   /** Called after each durable commit, to wake the local scheduler. */
   readonly onCommitted: (enqueued: Enqueued) => void;
+  /** Called after each of them with what it held, as `loadOf` counts it. */
+  readonly onServed?: (namespace: string, units: number, elapsedMs: number) => void;
   /** Called once for each commit that failed, however many receipts it had. */
   readonly onFailure: (packId: number, error: unknown) => void;
   /** Receipts of one commit, ≥ 1. Default 64. */
@@ -52,55 +56,127 @@ export type Commitment =
 interface Waiter {
   readonly draft: ReceiptDraft;
   readonly bytes: number;
+  readonly units: number;
+  /** Monotonic. */
+  readonly since: number;
   readonly settle: (commitment: Commitment) => void;
   settled: boolean;
 }
 
-interface PackQueue {
-  readonly packId: number;
+interface NamespaceQueue {
   readonly namespace: string;
-  waiting: Waiter[];
+  /** What waits, by pack; the one whose turn it is first, and none that is empty. */
+  readonly waiting: Map<number, Waiter[]>;
   running: boolean;
   /** Monotonic start of the commit in flight; `null` between commits. */
   committingSince: number | null;
+  committing: readonly Waiter[];
+  /** Of what waits. */
+  units: number;
   /** Ends the gathering of the current group early. */
   full: (() => void) | null;
 }
 
+interface Group {
+  readonly packId: number;
+  readonly waiters: readonly Waiter[];
+}
+
+const DEFAULTS = {
+  maxReceipts: 64,
+  maxBytes: 4 * 2 ** 20,
+  gatherMs: 0,
+  deadlineMs: 10_000,
+  onServed: () => {},
+};
+
+const NO_LOAD: CommitLoad = { units: 0, committingUnits: 0, committingMs: 0, oldestMs: 0 };
+
 export class GroupCommit {
   readonly #options: Required<GroupCommitOptions>;
-  readonly #queues = new Map<number, PackQueue>();
+  readonly #queues = new Map<string, NamespaceQueue>();
 
   constructor(options: GroupCommitOptions) {
-    this.#options = { maxReceipts: 64, maxBytes: 4 * 2 ** 20, gatherMs: 0, deadlineMs: 10_000, ...options };
+    this.#options = { ...DEFAULTS, ...options };
+  }
+
+  /** Units of a full commit. */
+  get groupUnits(): number {
+    return this.#options.maxReceipts;
+  }
+
+  /** A receipt is one, a large one as many as it takes the place of in a full commit; all of it at most. */
+  unitsOf(bytes: number): number {
+    const { maxReceipts, maxBytes } = this.#options;
+    return Math.min(maxReceipts, Math.max(1, (bytes / maxBytes) * maxReceipts));
+  }
+
+  get deadlineMs(): number {
+    return this.#options.deadlineMs;
+  }
+
+  loadOf(namespace: string): CommitLoad {
+    const queue = this.#queues.get(namespace);
+    if (queue === undefined || !queue.running) return NO_LOAD;
+    const now = this.#options.clock.monotonic();
+    const { committing, committingSince } = queue;
+    const committingUnits = sumUnits(committing);
+    let oldest = committing[0]?.since ?? now;
+    for (const [first] of queue.waiting.values()) oldest = Math.min(oldest, first!.since);
+    return {
+      units: queue.units + committingUnits,
+      committingUnits,
+      committingMs: committingSince === null ? 0 : now - committingSince,
+      oldestMs: now - oldest,
+    };
   }
 
   /** Resolves with what became of the receipt, at the latest at the deadline; never rejects. */
   submit(packId: number, namespace: string, draft: ReceiptDraft): Promise<Commitment> {
-    const queue = this.#queueOf(packId, namespace);
+    const queue = this.#queueOf(namespace);
     if (this.#isOverdue(queue)) return Promise.resolve({ kind: 'deadline' });
     return new Promise((resolve) => {
-      queue.waiting.push(this.#waiter(queue, draft, resolve));
+      const waiter = this.#waiter(queue, packId, draft, resolve);
+      const waiting = queue.waiting.get(packId);
+      if (waiting === undefined) queue.waiting.set(packId, [waiter]);
+      else waiting.push(waiter);
+      queue.units += waiter.units;
       if (!queue.running) void this.#run(queue);
       else if (this.#isFull(queue)) queue.full?.();
     });
   }
 
-  #queueOf(packId: number, namespace: string): PackQueue {
-    let queue = this.#queues.get(packId);
+  #queueOf(namespace: string): NamespaceQueue {
+    let queue = this.#queues.get(namespace);
     if (queue === undefined) {
-      queue = { packId, namespace, waiting: [], running: false, committingSince: null, full: null };
-      this.#queues.set(packId, queue);
+      queue = {
+        namespace,
+        waiting: new Map(),
+        running: false,
+        committingSince: null,
+        committing: [],
+        units: 0,
+        full: null,
+      };
+      this.#queues.set(namespace, queue);
     }
     return queue;
   }
 
-  #waiter(queue: PackQueue, draft: ReceiptDraft, resolve: (commitment: Commitment) => void): Waiter {
+  #waiter(
+    queue: NamespaceQueue,
+    packId: number,
+    draft: ReceiptDraft,
+    resolve: (commitment: Commitment) => void,
+  ): Waiter {
     const { clock, deadlineMs } = this.#options;
     let cancel: Cancel = () => {};
+    const bytes = bytesOf(draft);
     const waiter: Waiter = {
       draft,
-      bytes: bytesOf(draft),
+      bytes,
+      units: this.unitsOf(bytes),
+      since: clock.monotonic(),
       settled: false,
       settle: (commitment) => {
         if (waiter.settled) return;
@@ -110,22 +186,31 @@ export class GroupCommit {
       },
     };
     cancel = clock.after(deadlineMs, () => {
-      queue.waiting = queue.waiting.filter((other) => other !== waiter);
+      this.#forget(queue, packId, waiter);
       waiter.settle({ kind: 'deadline' });
     });
     return waiter;
   }
 
-  async #run(queue: PackQueue): Promise<void> {
+  #forget(queue: NamespaceQueue, packId: number, waiter: Waiter): void {
+    const waiting = queue.waiting.get(packId) ?? [];
+    if (!waiting.includes(waiter)) return;
+    queue.units -= waiter.units;
+    if (waiting.length === 1) queue.waiting.delete(packId);
+    else waiting.splice(waiting.indexOf(waiter), 1);
+  }
+
+  async #run(queue: NamespaceQueue): Promise<void> {
     queue.running = true;
-    while (queue.waiting.length > 0) {
+    while (queue.waiting.size > 0) {
       if (this.#options.gatherMs > 0) await this.#gather(queue);
-      await this.#commitGroup(queue, this.#takeGroup(queue));
+      const group = this.#takeGroup(queue);
+      if (group !== null) await this.#commitGroup(queue, group);
     }
     queue.running = false;
   }
 
-  #gather(queue: PackQueue): Promise<void> {
+  #gather(queue: NamespaceQueue): Promise<void> {
     if (this.#isFull(queue)) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
@@ -138,66 +223,81 @@ export class GroupCommit {
     });
   }
 
-  #isFull(queue: PackQueue): boolean {
+  /** Of the pack whose turn it is. */
+  #isFull(queue: NamespaceQueue): boolean {
     const { maxReceipts, maxBytes } = this.#options;
-    if (queue.waiting.length >= maxReceipts) return true;
-    return queue.full !== null && sumBytes(queue.waiting) >= maxBytes;
+    const [waiting = []] = queue.waiting.values();
+    if (waiting.length >= maxReceipts) return true;
+    return queue.full !== null && sumBytes(waiting) >= maxBytes;
   }
 
-  #takeGroup(queue: PackQueue): Waiter[] {
+  /** Of the pack whose turn it is, which then goes behind the others; `null`: all who waited ran out of time. */
+  #takeGroup(queue: NamespaceQueue): Group | null {
     const { maxReceipts, maxBytes } = this.#options;
+    const [next] = queue.waiting;
+    if (next === undefined) return null;
+    const [packId, waiting] = next;
     let count = 0;
     let bytes = 0;
-    for (const waiter of queue.waiting) {
+    for (const waiter of waiting) {
       if (count > 0 && (count >= maxReceipts || bytes + waiter.bytes > maxBytes)) break;
       count += 1;
       bytes += waiter.bytes;
     }
-    return queue.waiting.splice(0, count);
+    const waiters = waiting.splice(0, count);
+    queue.units -= sumUnits(waiters);
+    queue.waiting.delete(packId);
+    if (waiting.length > 0) queue.waiting.set(packId, waiting);
+    return { packId, waiters };
   }
 
-  async #commitGroup(queue: PackQueue, group: readonly Waiter[]): Promise<void> {
-    if (group.length === 0) return;
+  async #commitGroup(queue: NamespaceQueue, group: Group): Promise<void> {
     const failure = await this.#commit(queue, group);
     if (failure === null) return;
-    if (group.length > 1 && failure.kind !== 'refused') return this.#isolate(queue, group);
-    for (const waiter of group) waiter.settle(failure);
+    if (group.waiters.length > 1 && failure.kind !== 'refused') return this.#isolate(queue, group);
+    for (const waiter of group.waiters) waiter.settle(failure);
   }
 
   /**
    * One receipt that cannot be stored must not fail its neighbours: each is tried alone. An outage too may be the
    * doing of one receipt (a server drops the connection that sends it too much); two in a row are the store's own.
    */
-  async #isolate(queue: PackQueue, group: readonly Waiter[]): Promise<void> {
+  async #isolate(queue: NamespaceQueue, { packId, waiters }: Group): Promise<void> {
     let outages = 0;
     let last: Commitment | null = null;
-    for (const waiter of group) {
+    for (const waiter of waiters) {
       if (waiter.settled) continue;
-      if (outages < OUTAGES_OF_THE_STORE) last = await this.#commit(queue, [waiter]);
+      if (outages < OUTAGES_OF_THE_STORE) last = await this.#commit(queue, { packId, waiters: [waiter] });
       outages = last?.kind === 'unavailable' ? outages + 1 : 0;
       if (last !== null) waiter.settle(last);
     }
   }
 
   /** Settles the group and returns `null`, or returns why none of it was stored. */
-  async #commit(queue: PackQueue, group: readonly Waiter[]): Promise<Commitment | null> {
+  async #commit(queue: NamespaceQueue, { packId, waiters: group }: Group): Promise<Commitment | null> {
+    const { clock, onServed, onFailure, onCommitted } = this.#options;
+    const { namespace } = queue;
     const receipts = group.map((waiter) => waiter.draft);
-    queue.committingSince = this.#options.clock.monotonic();
+    const since = clock.monotonic();
+    queue.committingSince = since;
+    queue.committing = group;
     try {
-      const outcome = await this.#materialize({ packId: queue.packId, namespace: queue.namespace, receipts });
+      const outcome = await this.#materialize({ packId, namespace, receipts });
       if ('refused' in outcome) return { kind: 'refused', status: outcome.refused };
       if (outcome.length !== group.length)
         throw new Error('the store answered for another number of receipts');
+      onServed(namespace, sumUnits(group), clock.monotonic() - since);
       group.forEach((waiter, place) => {
         waiter.settle({ kind: 'stored', result: outcome[place]! });
       });
     } catch (error) {
-      this.#options.onFailure(queue.packId, error);
+      onFailure(packId, error);
       return { kind: isInfrastructure(error) ? 'unavailable' : 'failed', error };
     } finally {
       queue.committingSince = null;
+      queue.committing = [];
     }
-    this.#options.onCommitted({ packId: queue.packId, queueClasses: classesOf(receipts) });
+    onCommitted({ packId, queueClasses: classesOf(receipts) });
     return null;
   }
 
@@ -206,9 +306,9 @@ export class GroupCommit {
     return this.#options.materialize(request);
   }
 
-  #isOverdue(queue: PackQueue): boolean {
-    const since = queue.committingSince;
-    return since !== null && this.#options.clock.monotonic() - since >= this.#options.deadlineMs;
+  #isOverdue({ committingSince }: NamespaceQueue): boolean {
+    const { clock, deadlineMs } = this.#options;
+    return committingSince !== null && clock.monotonic() - committingSince >= deadlineMs;
   }
 }
 
@@ -236,6 +336,10 @@ function bytesOf(draft: ReceiptDraft): number {
     bytes += ROW_BYTES + (payload?.length ?? 0) + (companion === null ? 0 : Buffer.byteLength(companion));
   }
   return bytes;
+}
+
+function sumUnits(waiters: readonly Waiter[]): number {
+  return waiters.reduce((sum, waiter) => sum + waiter.units, 0);
 }
 
 function sumBytes(waiters: readonly Waiter[]): number {

@@ -40,17 +40,20 @@ export function requestDecider({
     },
 
     record(verdict, client) {
-      const { decision, reason, about } = verdict === 'truncated' ? TRUNCATED : verdict;
-      if (decision !== null) onDecision(decision);
+      const { decision, reason, about, shed = null } = verdict === 'truncated' ? TRUNCATED : verdict;
+      if (decision !== null) onDecision(decision, shed);
       const warning = decision === null ? undefined : WARNINGS[decision];
       const level = warning === undefined ? 'debug' : 'warn';
       if (!log.isLevelEnabled(level)) return;
-      log[level]({ decision, reason, ...about, client: client() }, warning ?? 'request decided');
+      log[level](
+        { decision, reason: reason ?? shed ?? undefined, ...about, client: client() },
+        warning ?? 'request decided',
+      );
     },
   };
 }
 
-const TRUNCATED: Pick<Verdict, 'decision' | 'reason' | 'about'> = { decision: 'truncated' };
+const TRUNCATED: Pick<Verdict, 'decision' | 'reason' | 'about' | 'shed'> = { decision: 'truncated' };
 
 /** What somebody has to see to: the sender was told less than what the log says, or nothing at all. */
 const WARNINGS: Partial<Record<AdmissionDecision, string>> = {

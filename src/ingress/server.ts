@@ -4,17 +4,20 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
 import type { NewId } from '../core/ids.js';
+import type { Random } from '../core/random.js';
 import type { Enqueued } from '../core/work.js';
 import type { Store } from '../store/store.js';
 import { Admission } from './admission.js';
+import { AdmissionControl } from './admission-control.js';
+import { AdmissionCounters, type AdmissionCounts } from './admission-counters.js';
 import { ConnectionGuard } from './connection-guard.js';
 import type { DecisionObserver } from './decision.js';
 import { describeError } from './describe-error.js';
+import type { BoundLimits } from './fair-bound.js';
 import { answerFetch } from './fetch-handler.js';
 import { GroupCommit, type GroupCommitOptions } from './group-commit.js';
 import { Health, type HealthCheck } from './health.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits, httpListener } from './http-listener.js';
-import { InFlight, type InFlightLimits } from './in-flight.js';
 import { type RequestDecider, requestDecider } from './request-decider.js';
 import type { ResolveRoute } from './route-table.js';
 
@@ -22,6 +25,7 @@ export interface IngressOptions {
   readonly store: Pick<Store, 'materialize'>;
   readonly resolve: ResolveRoute;
   readonly clock: Clock;
+  readonly random: Random;
   readonly newId: NewId;
   readonly log: Logger;
   /** What `/readyz` reports, by name. */
@@ -32,8 +36,12 @@ export interface IngressOptions {
   readonly onDecision?: DecisionObserver;
   /** Body limit of routes that set none. Default 5 MiB: an entry of TiDB has 6. */
   readonly maxBodyBytes?: number;
-  /** Default 4,096 requests and 256 MiB. */
-  readonly inFlight?: InFlightLimits;
+  /** Verified and not yet answered, shared out between namespaces. Default 4,096 requests and 128 MiB. */
+  readonly inFlight?: BoundLimits;
+  /** Being read and verified, shared out between routes. Default 1,024 requests and 128 MiB. */
+  readonly unverified?: BoundLimits;
+  /** How long what is admitted waits for its commit under overload. Default 1,000. */
+  readonly targetWaitMs?: number;
   readonly groupCommit?: Pick<GroupCommitOptions, 'maxReceipts' | 'maxBytes' | 'gatherMs' | 'deadlineMs'>;
   readonly http?: Partial<HttpLimits>;
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. Default: nobody's. */
@@ -45,6 +53,8 @@ export interface IngressOptions {
  *      └───────────────────┴─────────close─────────────────────────▶
  */
 export interface Ingress {
+  /** What was decided so far, by reason. */
+  readonly counts: AdmissionCounts;
   /** Opens the port (0: any free one). Rejects when it is taken, or after `close`. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ readonly url: string }>;
   /** Serves one request in the process, by the same decisions; works without `listen`. */
@@ -56,6 +66,9 @@ export interface Ingress {
 }
 
 const MEBIBYTE = 2 ** 20;
+export const DEFAULT_IN_FLIGHT: BoundLimits = { requests: 4_096, bytes: 128 * MEBIBYTE };
+export const DEFAULT_UNVERIFIED: BoundLimits = { requests: 1_024, bytes: 128 * MEBIBYTE };
+export const DEFAULT_TARGET_WAIT_MS = 1_000;
 /** For connections that are owed nothing any more, but that their client does not close. */
 const CLOSE_GRACE_MS = 500;
 
@@ -65,7 +78,8 @@ export function createIngress(options: IngressOptions): Ingress {
 
 class HttpIngress implements Ingress {
   readonly #clock: Clock;
-  readonly #inFlight: InFlight;
+  readonly #counters = new AdmissionCounters();
+  readonly #control: AdmissionControl;
   readonly #decider: RequestDecider;
   readonly #app: FastifyInstance;
   #draining = false;
@@ -75,14 +89,19 @@ class HttpIngress implements Ingress {
   constructor(options: IngressOptions) {
     const { clock, log } = options;
     const isDraining = (): boolean => this.#draining;
-    const onDecision = guarded(options.onDecision ?? (() => {}), log, 'the decision observer failed');
+    const observer = guarded(options.onDecision ?? (() => {}), log, 'the decision observer failed');
+    const onDecision: DecisionObserver = (decision, shed) => {
+      this.#counters.observe(decision, shed);
+      observer(decision, shed);
+    };
     this.#clock = clock;
-    this.#inFlight = new InFlight(options.inFlight ?? { requests: 4_096, bytes: 256 * MEBIBYTE });
+    const commits = groupCommit(options, (...served) => this.#control.committed(...served));
+    this.#control = admissionControl(options, commits);
     const health = new Health({ checks: options.checks, clock, isDraining });
     const admission = new Admission({
       resolve: options.resolve,
-      commits: groupCommit(options),
-      inFlight: this.#inFlight,
+      commits,
+      control: this.#control,
       clock,
       newId: options.newId,
       maxBodyBytes: options.maxBodyBytes ?? 5 * MEBIBYTE,
@@ -96,6 +115,10 @@ class HttpIngress implements Ingress {
       isDraining,
       decider: this.#decider,
     });
+  }
+
+  get counts(): AdmissionCounts {
+    return this.#counters.counts;
   }
 
   async listen({
@@ -139,7 +162,7 @@ class HttpIngress implements Ingress {
   #settled(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#clock.after(timeoutMs, resolve);
-      this.#inFlight.onIdle(() => {
+      this.#control.onIdle(() => {
         cancel();
         resolve();
       });
@@ -147,10 +170,27 @@ class HttpIngress implements Ingress {
   }
 }
 
-function groupCommit({ store, clock, log, onCommitted, groupCommit: bounds }: IngressOptions): GroupCommit {
+function admissionControl(options: IngressOptions, commits: GroupCommit): AdmissionControl {
+  const { groupUnits, deadlineMs } = commits;
+  return new AdmissionControl({
+    clock: options.clock,
+    random: options.random,
+    inFlight: options.inFlight ?? DEFAULT_IN_FLIGHT,
+    unverified: options.unverified ?? DEFAULT_UNVERIFIED,
+    shed: { targetMs: options.targetWaitMs ?? DEFAULT_TARGET_WAIT_MS, burstMs: deadlineMs / 2, groupUnits },
+    unitsOf: (bytes) => commits.unitsOf(bytes),
+    loadOf: (namespace) => commits.loadOf(namespace),
+  });
+}
+
+function groupCommit(
+  { store, clock, log, onCommitted, groupCommit: bounds }: IngressOptions,
+  onServed: NonNullable<GroupCommitOptions['onServed']>,
+): GroupCommit {
   return new GroupCommit({
     ...bounds,
     clock,
+    onServed,
     materialize: (request) => store.materialize(request),
     onCommitted: guarded(onCommitted, log, 'waking the scheduler failed'),
     onFailure: (packId, error) => log.error({ packId, error: describeError(error) }, 'a commit failed'),
@@ -158,10 +198,14 @@ function groupCommit({ store, clock, log, onCommitted, groupCommit: bounds }: In
 }
 
 /** A listener that fails never breaks the work it listens to. */
-function guarded<T>(listener: (value: T) => void, log: Logger, message: string): (value: T) => void {
-  return (value) => {
+function guarded<Told extends readonly unknown[]>(
+  listener: (...told: Told) => void,
+  log: Logger,
+  message: string,
+): (...told: Told) => void {
+  return (...told) => {
     try {
-      listener(value);
+      listener(...told);
     } catch (error) {
       log.error({ error: describeError(error) }, message);
     }

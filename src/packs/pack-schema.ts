@@ -129,23 +129,30 @@ const materialize = callback().refine(
   'must be synchronous',
 );
 
-const route = z.strictObject(
-  {
-    version: integer(1, 2 ** 31 - 1),
-    verify: scheme,
-    ordering: anyOf(['source', 'strict', 'none']).default('source'),
-    coalesce: coalesce.default('none'),
-    materialize,
-    retry: retry.default(DEFAULT_RETRY),
-    onDead: anyOf(['advance', 'hold']).default('advance'),
-    onConflict: anyOf(['hold', 'separate']).default('hold'),
-    maxBodyBytes: integer(1, Number.MAX_SAFE_INTEGER).nullable().default(null),
-    ack: ack.nullable().default(null),
-    batchRead: callback().nullable().default(null),
-    flow: callback(),
-  },
-  'must be an object',
-);
+const route = z
+  .strictObject(
+    {
+      version: integer(1, 2 ** 31 - 1),
+      verify: scheme,
+      ordering: anyOf(['source', 'strict', 'none']).default('source'),
+      coalesce: coalesce.default('none'),
+      materialize,
+      retry: retry.default(DEFAULT_RETRY),
+      onDead: anyOf(['advance', 'hold']).default('advance'),
+      onConflict: anyOf(['hold', 'separate']).default('hold'),
+      maxBodyBytes: integer(1, Number.MAX_SAFE_INTEGER).nullable().default(null),
+      shed: anyOf(['first', 'normal', 'last']).optional(),
+      ack: ack.nullable().default(null),
+      batchRead: callback().nullable().default(null),
+      flow: callback(),
+    },
+    'must be an object',
+  )
+  // What its provider does not send again is refused last.
+  .transform((parts) => ({
+    ...parts,
+    shed: parts.shed ?? (parts.verify.redelivers === false ? ('last' as const) : ('normal' as const)),
+  }));
 
 /** What `definePack` takes; the output has every default filled in. */
 export const packSchema = z.strictObject(

@@ -69,9 +69,16 @@ export type Verification =
   /** `reason` goes to counters and logs, never to the sender. */
   | { readonly kind: 'refused'; readonly status: 401 | 403; readonly reason: string };
 
+/** Who is refused first when more comes than can be stored. */
+export type ShedPriority = 'first' | 'normal' | 'last';
+
 /** A signature scheme with its handshakes. Synchronous and constant-time in its comparison. */
 export interface SignatureScheme {
   readonly name: string;
+  /** False: it is known that this provider does not send again by itself what was refused. */
+  readonly redelivers?: boolean;
+  /** The largest body of a POST that may be a handshake; left out: no POST is one. */
+  readonly handshakeBytes?: number;
   /** Methods a route with this scheme answers; `POST`, and `GET` where a handshake needs it. */
   readonly methods: readonly string[];
   /** Called once at start for each namespace; throws `invalid_configuration` when a secret is undefined or empty. */
@@ -179,6 +186,8 @@ export interface RouteInput<Prefetched = unknown> {
   readonly onConflict?: OnConflict;
   /** Default: the process's limit. */
   readonly maxBodyBytes?: number;
+  /** Under overload. Default `last` where the provider is known not to redeliver (GitHub), else `normal`. */
+  readonly shed?: ShedPriority;
   /** What the provider wants to see instead of the default answer; only for 2xx. */
   readonly ack?: { readonly status: number; readonly body: string; readonly contentType: string };
   readonly batchRead?: (
@@ -232,6 +241,7 @@ export interface Route {
   readonly onConflict: OnConflict;
   /** Bytes; `null`: the process's limit. */
   readonly maxBodyBytes: number | null;
+  readonly shed: ShedPriority;
   readonly ack: { readonly status: number; readonly body: string; readonly contentType: string } | null;
   readonly batchRead: ((events: readonly FlowEvent[], ctx: BatchReadContext) => unknown) | null;
   readonly flow: (event: FlowEvent, ctx: FlowContext<unknown>) => Promise<void> | void;

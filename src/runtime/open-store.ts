@@ -1,6 +1,6 @@
 import { systemClock, systemRandom } from '../core/system.js';
 import type { MainLink } from '../executor/lease-protocol.js';
-import { openMysqlDriver } from '../store/dialects/mysql/driver.js';
+import { type MysqlDriver, openMysqlDriver } from '../store/dialects/mysql/driver.js';
 import { realFile, requireLocalFileSystem } from '../store/dialects/sqlite/file-system.js';
 import { openSqliteStore } from '../store/dialects/sqlite/open.js';
 import { acquireServeLock } from '../store/dialects/sqlite/serve-lock.js';
@@ -23,8 +23,10 @@ export interface ServingStore {
 export interface StoreSettings {
   readonly databaseUrl: string;
   readonly unsafeDurability: boolean;
-  /** Connections on MySQL. */
+  /** Connections on MySQL for the drain and for people. */
   readonly poolSize: number;
+  /** Connections on MySQL for admission alone; left out: it shares the others. */
+  readonly admissionPoolSize?: number;
 }
 
 /** For a process that serves: checks where the data lies, takes the file's lock, keeps leases in another thread. */
@@ -59,9 +61,14 @@ async function openServingSqlite(named: string, { unsafeDurability }: StoreSetti
 }
 
 async function openServingMysql(url: string, settings: StoreSettings): Promise<ServingStore> {
-  const { unsafeDurability, poolSize } = settings;
+  const { unsafeDurability, poolSize, admissionPoolSize } = settings;
   const driver = await openMysqlDriver({ url, clock: systemClock, unsafeDurability, poolSize });
-  const store = createSqlStore({ driver, clock: systemClock, random: systemRandom() });
+  const parts = { driver, clock: systemClock, random: systemRandom() };
+  const store = createSqlStore(
+    admissionPoolSize === undefined
+      ? parts
+      : { ...parts, foreground: await openBeside(driver, url, settings, admissionPoolSize) },
+  );
   let leases: LeaseThread | null = null;
   return {
     store,
@@ -76,11 +83,28 @@ async function openServingMysql(url: string, settings: StoreSettings): Promise<S
   };
 }
 
+async function openBeside(
+  opened: MysqlDriver,
+  url: string,
+  { unsafeDurability }: StoreSettings,
+  poolSize: number,
+): Promise<MysqlDriver> {
+  try {
+    return await openMysqlDriver({ url, clock: systemClock, unsafeDurability, poolSize });
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** Without a pool of its own for admission. */
+const shared = ({ databaseUrl, unsafeDurability }: StoreSettings) => ({ databaseUrl, unsafeDurability });
+
 /** For a command beside a serving process: in this thread, without the lock. */
 export async function openStore(settings: StoreSettings): Promise<Store> {
   const address = parseDatabaseUrl(settings.databaseUrl);
   if (address.engine === 'mysql')
-    return (await openServingMysql(address.url, { ...settings, poolSize: 2 })).store;
+    return (await openServingMysql(address.url, { ...shared(settings), poolSize: 2 })).store;
   await requireLocalFileSystem(await realFile(address.path));
   const { unsafeDurability } = settings;
   return openSqliteStore({

@@ -5,6 +5,12 @@ import { LaneheadError } from '../core/errors.js';
 import { evenWithOtherFaults, faultsOf } from '../packs/schema-parts.js';
 import type { Pack } from '../packs/types.js';
 import { type SupervisorSettings, supervisorProblems } from '../supervisor/supervisor-settings.js';
+import {
+  type AdmissionSettings,
+  admissionSchema,
+  admissionSettings,
+  unreadableBodies,
+} from './admission-settings.js';
 import { DEFAULT_DATABASE_URL, parseDatabaseUrl } from './database-url.js';
 
 /** `all`: admission and drain in one process. `ingress`, `worker`: one of them. */
@@ -27,12 +33,16 @@ export interface LaneheadOptions {
   readonly admin?: { readonly host?: string; readonly port: number };
   /** Slots, budget, lease and deadlines of the drain. */
   readonly drain?: Partial<SupervisorSettings>;
+  /** Bounds of what comes in, and how long it may wait for its commit. */
+  readonly admission?: Partial<AdmissionSettings>;
   /** Body limit of routes that set none. Default 5 MiB. */
   readonly maxBodyBytes?: number;
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. Default: nobody's. */
   readonly trustProxy?: readonly string[];
-  /** Connections of the pool on MySQL. Default 10. */
+  /** Connections on MySQL for the drain and for reads. Default 10. */
   readonly poolSize?: number;
+  /** Connections on MySQL that only admission uses (ADM-4). Default 5: as many namespaces commit at one time. */
+  readonly admissionPoolSize?: number;
   /** Accepts settings under which a power cut loses commits. Default false. */
   readonly unsafeDurability?: boolean;
   /** Default: silent. */
@@ -40,15 +50,19 @@ export interface LaneheadOptions {
 }
 
 export interface Settings extends LaneheadOptions {
+  readonly admission: AdmissionSettings;
+  readonly maxBodyBytes: number;
   readonly databaseUrl: string;
   readonly role: Role;
   readonly poolSize: number;
+  readonly admissionPoolSize: number;
   readonly unsafeDurability: boolean;
 }
 
 export const NAMESPACE = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-/** Above the bound on bytes in flight no body could ever be read. */
-export const MAX_BODY_BYTES = 256 * 2 ** 20;
+/** Above the bounds on bytes in hand no body could ever be read. */
+export const MAX_BODY_BYTES = 128 * 2 ** 20;
+const DEFAULT_MAX_BODY_BYTES = 5 * 2 ** 20;
 const MAX_POOL_SIZE = 10_000;
 
 function whole(least: number, most: number) {
@@ -92,9 +106,11 @@ const optionsSchema = z
       listen: address.optional(),
       admin: address.optional(),
       drain: drain.optional(),
+      admission: admissionSchema.optional(),
       maxBodyBytes: whole(1, MAX_BODY_BYTES).optional(),
       trustProxy: proxies.optional(),
       poolSize: whole(1, MAX_POOL_SIZE).optional(),
+      admissionPoolSize: whole(1, MAX_POOL_SIZE).optional(),
       unsafeDurability: z.boolean('must be true or false').optional(),
       logger: logger.optional(),
     },
@@ -107,6 +123,12 @@ const optionsSchema = z
         path: ['packs'],
         message: `${JSON.stringify(name)} is given twice`,
       });
+    }
+  }, evenWithOtherFaults)
+  .superRefine(({ packs, maxBodyBytes = DEFAULT_MAX_BODY_BYTES, admission }, context) => {
+    if (!Array.isArray(packs) || !packs.every(isPack)) return;
+    for (const message of unreadableBodies(packs, maxBodyBytes, admission as Partial<AdmissionSettings>)) {
+      context.addIssue({ code: 'custom', path: ['admission'], message });
     }
   }, evenWithOtherFaults)
   .refine(({ listen, admin }) => !listen?.port || listen.port !== admin?.port, {
@@ -124,7 +146,10 @@ export function settingsOf(options: LaneheadOptions): Settings {
     ...options,
     databaseUrl: options.databaseUrl ?? DEFAULT_DATABASE_URL,
     role: options.role ?? 'all',
+    admission: admissionSettings(options.admission),
+    maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
     poolSize: options.poolSize ?? 10,
+    admissionPoolSize: options.admissionPoolSize ?? 5,
     unsafeDurability: options.unsafeDurability ?? false,
   };
 }

@@ -216,10 +216,12 @@ type Wired = Pick<Parts, 'opened' | 'installations' | 'supervisor' | 'coverage'>
 
 function openIngress({ settings, opened, installations, supervisor, coverage, log }: Wired): Ingress {
   const { store } = opened;
+  const { admission } = settings;
   return createIngress({
     store,
     resolve: settings.role === 'worker' ? () => null : installations.resolve,
     clock: systemClock,
+    random: systemRandom(),
     newId: idMaker(systemClock, systemRandom()),
     log,
     checks: {
@@ -228,7 +230,11 @@ function openIngress({ settings, opened, installations, supervisor, coverage, lo
       coverage: coverage.check,
     },
     onCommitted: ({ packId, queueClasses }) => supervisor?.wake(packId, queueClasses),
-    ...(settings.maxBodyBytes === undefined ? {} : { maxBodyBytes: settings.maxBodyBytes }),
+    maxBodyBytes: settings.maxBodyBytes,
+    targetWaitMs: admission.targetWaitMs,
+    groupCommit: { deadlineMs: admission.commitDeadlineMs },
+    inFlight: { requests: admission.maxInFlightRequests, bytes: admission.maxInFlightBytes },
+    unverified: { requests: admission.maxUnverifiedRequests, bytes: admission.maxUnverifiedBytes },
     ...(settings.trustProxy === undefined ? {} : { trustProxy: settings.trustProxy }),
   });
 }

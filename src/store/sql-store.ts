@@ -18,14 +18,19 @@ import * as reports from './verbs/reports.js';
 
 export interface SqlStoreParts {
   readonly driver: Driver;
+  /** Another pool on the same database, for admission alone (ADM-4, TRM-1). Default: `driver`. */
+  readonly foreground?: Driver;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** The Store: each verb is one plan in one transaction, tried again while it meets contention. */
-export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store {
-  const within = <T>(plan: (attempt: number) => Plan<T>): Promise<T> =>
-    retrying(clock, random, (attempt) => driver.transaction(() => plan(attempt)));
+/**
+ * The Store: each verb is one plan in one transaction, tried again while it meets contention. In the foreground run the
+ * durable enqueue, the look-up of what is installed, and what readiness asks: a full drain must not turn traffic away.
+ */
+export function createSqlStore({ driver, foreground = driver, clock, random }: SqlStoreParts): Store {
+  const within = <T>(plan: (attempt: number) => Plan<T>, by: Driver = driver): Promise<T> =>
+    retrying(clock, random, (attempt) => by.transaction(() => plan(attempt)));
   const asking = <T>(plan: () => Plan<T>): Promise<T> => retrying(clock, random, () => driver.query(plan));
 
   return {
@@ -38,10 +43,10 @@ export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store 
       }
       return installed;
     },
-    listPacks: () => asking(authority.listPacks),
+    listPacks: () => retrying(clock, random, () => foreground.query(authority.listPacks)),
     setPackStatus: (packId, status) => within(() => authority.setPackStatus(packId, status)),
 
-    materialize: (request) => within(() => materialize(request)),
+    materialize: (request) => within(() => materialize(request), foreground),
     rematerialize: (request) => within(() => rematerialize(request)),
 
     honorsClaimWorkTypes: () => true,
@@ -69,11 +74,12 @@ export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store 
     listReceipts: (filter) => asking(() => reports.listReceipts(filter)),
     loadReceipt: (receiptId) => asking(() => reports.loadReceipt(receiptId)),
 
-    schemaStatus: () => schemaStatus(driver),
+    schemaStatus: () => schemaStatus(foreground),
     migrate: () => migrate(driver),
     pressure: async () => ({ ...driver.pressure(), inboxDepth: null }),
-    ping: async () => void (await driver.query(() => read(ping))),
-    close: () => driver.close(),
+    ping: async () => void (await foreground.query(() => read(ping))),
+    close: async () =>
+      void (await Promise.all([driver.close(), foreground === driver || foreground.close()])),
   };
 }
 

@@ -74,6 +74,37 @@ describe('npm run bench', () => {
     TIMEOUT_MS,
   );
 
+  test(
+    'shed compares what a refusal costs with the do-nothing server',
+    async () => {
+      const few = '--runs 1 --seconds 1 --items 200 --payload-bytes 512 --connections 4';
+      const report = await bench(['shed', ...few.split(' ')]);
+      expect(report).toMatchObject({ bench: 'shed', median: FIGURES, peers: { doNothing: FIGURES } });
+      expect(report.ratio).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    '[ADM-2] overload ends with everything stored and drained in order',
+    async () => {
+      const few = '--runs 1 --seconds 0.5 --items 3000 --payload-bytes 512 --connections 400 --lanes 20';
+      const report = await bench(['overload', ...few.split(' ')]);
+      expect(report).toMatchObject({ bench: 'overload', missing: 0, orderViolations: 0 });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'foreground measures admission beside a drain and without it',
+    async () => {
+      const few = '--runs 1 --seconds 0.5 --items 2000 --payload-bytes 512 --connections 4 --workers 4';
+      const report = await bench(['foreground', ...few.split(' ')]);
+      expect(report).toMatchObject({ bench: 'foreground', median: FIGURES, peers: { alone: FIGURES } });
+    },
+    TIMEOUT_MS,
+  );
+
   test('a command line that names no bench is a usage error', async () => {
     await expect(bench(['admision'])).rejects.toMatchObject({
       code: 2,

@@ -35,6 +35,7 @@ describe('configuration', () => {
         listen: { host: '127.0.0.1', port: 8420 },
         admin: { port: 8421 },
         drain: {},
+        admission: {},
         trustProxy: [],
         unsafeDurability: false,
       },
@@ -53,6 +54,10 @@ describe('configuration', () => {
       LANEHEAD_LEASE_MS: '15000',
       LANEHEAD_STOP_TIMEOUT_MS: '0',
       LANEHEAD_MAX_BODY_BYTES: '1024',
+      LANEHEAD_TARGET_WAIT_MS: '250',
+      LANEHEAD_COMMIT_DEADLINE_MS: '500',
+      LANEHEAD_POOL_SIZE: '3',
+      LANEHEAD_ADMISSION_POOL_SIZE: '2',
       LANEHEAD_TRUST_PROXY: '10.0.0.0/8,192.168.1.1, 2001:db8::/32',
     };
     const configuration = read(environment, {}, { ...DEFAULTS, namespaces: [] });
@@ -63,6 +68,9 @@ describe('configuration', () => {
       admin: { port: 0 },
       drain: { leaseMs: 15_000 },
       maxBodyBytes: 1_024,
+      admission: { targetWaitMs: 250, commitDeadlineMs: 500 },
+      poolSize: 3,
+      admissionPoolSize: 2,
       trustProxy: ['10.0.0.0/8', '192.168.1.1', '2001:db8::/32'],
     });
     expect(configuration.stopTimeoutMs).toBe(0);
@@ -95,6 +103,10 @@ describe('configuration', () => {
       LANEHEAD_LEASE_MS: '99',
       LANEHEAD_STOP_TIMEOUT_MS: '-1',
       LANEHEAD_MAX_BODY_BYTES: '1e3',
+      LANEHEAD_TARGET_WAIT_MS: '0',
+      LANEHEAD_COMMIT_DEADLINE_MS: '600001',
+      LANEHEAD_POOL_SIZE: '0',
+      LANEHEAD_ADMISSION_POOL_SIZE: 'few',
       LANEHEAD_TRUST_PROXY: `10.0.0.1,${secret},10.1/8`,
       LANEHEAD_RETENTION_DAYS: '30',
       LANEHEAD_IDEMPOTENCY_DAYS: '29',

@@ -61,6 +61,7 @@ export async function startFuzzServer(): Promise<FuzzServer> {
     store,
     resolve: routesOf((await store.listPacks()).map((one) => ({ pack, installed: one }))),
     clock: systemClock,
+    random,
     newId: idMaker(systemClock, random),
     log: pino({ level: 'error' }, { write: (line: string) => void errors.push(line) }),
     checks: { store: () => store.ping() },

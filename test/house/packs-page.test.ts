@@ -30,6 +30,9 @@ describe('docs/packs.md', () => {
       } else if (name === 'retry') {
         const { attempts, baseMs, maxMs } = route.retry;
         expect(documented.retry).toBe(`\`attempts\` ${attempts}, \`baseMs\` ${baseMs}, \`maxMs\` ${maxMs}`);
+      } else if (name === 'shed') {
+        expect(documented.shed).toContain('`last` where');
+        expect(value).toBe('last');
       } else if (name !== 'maxBodyBytes') {
         expect(documented[name], name).toBe(`\`${value}\``);
       }

@@ -48,7 +48,7 @@ export interface Fixture {
   readonly stored: () => Promise<{ receipts: number; events: number }>;
 }
 
-export interface FixtureOptions extends Partial<Omit<IngressOptions, 'store' | 'log' | 'onDecision'>> {
+export interface FixtureOptions extends Partial<Omit<IngressOptions, 'store' | 'log'>> {
   readonly pack?: Pack;
   /** How long SQLite waits for another process's lock. */
   readonly busyTimeoutMs?: number;
@@ -62,6 +62,7 @@ export function ingressOptions(): IngressOptions {
     store: { materialize: () => Promise.reject(new Error('not in this test')) },
     resolve: () => null,
     clock: systemClock,
+    random: systemRandom(),
     newId: idMaker(systemClock, systemRandom()),
     log: pino({ level: 'silent' }),
     checks: {},

@@ -37,6 +37,7 @@ describe('defaults', () => {
       onDead: 'advance',
       onConflict: 'hold',
       maxBodyBytes: null,
+      shed: 'last',
       ack: null,
       batchRead: null,
       flow,
@@ -50,6 +51,7 @@ describe('defaults', () => {
       onDead: 'hold',
       onConflict: 'separate',
       maxBodyBytes: 1,
+      shed: 'first',
       ack: { status: 200, body: '[accepted]', contentType: 'text/plain; charset=utf-8' },
       batchRead: () => 1,
     };

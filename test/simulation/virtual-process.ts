@@ -11,8 +11,8 @@ import type { Lease } from '../../src/core/work.js';
 import { hostLeaseKeeper } from '../../src/executor/lease-keeper-thread.js';
 import { localLinks } from '../../src/executor/lease-protocol.js';
 import { Admission } from '../../src/ingress/admission.js';
+import { AdmissionControl } from '../../src/ingress/admission-control.js';
 import { GroupCommit } from '../../src/ingress/group-commit.js';
-import { InFlight } from '../../src/ingress/in-flight.js';
 import { Installations, type PackChoice } from '../../src/runtime/installations.js';
 import { createSqlStore } from '../../src/store/sql-store.js';
 import type { PackStatus, Store } from '../../src/store/store.js';
@@ -173,13 +173,24 @@ export class Life {
       onCommitted: ({ packId, queueClasses }) => this.#supervisor?.wake(packId, queueClasses),
       onFailure: () => undefined,
       gatherMs: this.#traits.gatherMs,
+      onServed: (...served) => control.committed(...served),
       maxReceipts: 8,
       deadlineMs: 3_000,
+    });
+    const bounds = { requests: 64, bytes: 2 ** 20 };
+    const control = new AdmissionControl({
+      clock,
+      random: this.#random,
+      inFlight: bounds,
+      unverified: bounds,
+      shed: { targetMs: 500, burstMs: 1_500, groupUnits: commits.groupUnits },
+      unitsOf: (bytes) => commits.unitsOf(bytes),
+      loadOf: (namespace) => commits.loadOf(namespace),
     });
     return new Admission({
       resolve,
       commits,
-      inFlight: new InFlight({ requests: 64, bytes: 2 ** 20 }),
+      control,
       clock,
       newId: idMaker(clock, this.#random),
       maxBodyBytes: 2 ** 20,

@@ -14,7 +14,7 @@ function manual() {
 }
 
 describe('inbox of the store thread', () => {
-  it('[TRM-1] serves leases first, then admission, then claims, then people, whatever came first', async () => {
+  it('[TRM-1, ADM-4] serves leases first, then admission, then claims, then people, whatever came first', async () => {
     const at = manual();
     const order: string[] = [];
     const done = (['people', 'claims', 'admission', 'leases', 'claims', 'leases'] as const).map((name, i) =>

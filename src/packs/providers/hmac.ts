@@ -19,11 +19,15 @@ export interface HmacHandshake {
   readonly methods?: readonly string[];
   /** Secrets and settings of its own; throws as `SignatureScheme.prepare` does. */
   readonly prepare?: (scope: SecretScope) => void;
+  /** The largest body of a POST that may be one. Default 1,024 with `signed`; without it no POST is expected. */
+  readonly bodyBytes?: number;
   /** Before any signature is looked at; `null`: this is not a handshake. */
   readonly unsigned?: (request: UnverifiedRequest) => Verification | null;
   /** After the signature was found to be made with `secret`; `null`: this is not a handshake. */
   readonly signed?: (request: UnverifiedRequest, secret: string) => HandshakeAnswer | null;
 }
+
+const SIGNED_HANDSHAKE_BYTES = 1_024;
 
 /**
  * HMAC over the raw bytes of the request, the scheme most providers are a configuration of.
@@ -62,9 +66,11 @@ export function hmac(options: HmacOptions, endpointCheck: HmacHandshake = {}): S
     return answer === null ? VERIFIED : handshake(answer);
   }
 
+  const handshakeBytes = endpointCheck.bodyBytes ?? (endpointCheck.signed && SIGNED_HANDSHAKE_BYTES);
   return scheme({
     name: options.name ?? 'hmac',
     methods: ['POST', ...(endpointCheck.methods ?? [])],
+    ...(handshakeBytes === undefined ? {} : { handshakeBytes }),
     prepare(scope) {
       requireSecrets(options.secret, scope);
       if (urlOf(options, scope) === undefined) throw unusable(scope, 'url', 'is not an absolute URL');

@@ -24,6 +24,8 @@ export function microsoftGraph(options: { readonly clientState: SecretSource }):
   return scheme({
     name: 'microsoft_graph',
     methods: ['POST'],
+    // The token stands in the query.
+    handshakeBytes: 0,
     prepare: (scope) => requireSecrets(options.clientState, scope, 'clientState'),
     verify,
   });

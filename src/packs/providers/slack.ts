@@ -13,7 +13,7 @@ export function slack(options: { readonly secret: SecretSource }): SignatureSche
     timestamp: { header: 'x-slack-request-timestamp' },
     signed: 'v0:{timestamp}:{body}',
   };
-  return hmac(signed, { signed: answerChallenge });
+  return hmac(signed, { signed: answerChallenge, bodyBytes: 512 });
 }
 
 function answerChallenge({ body }: UnverifiedRequest): HandshakeAnswer | null {

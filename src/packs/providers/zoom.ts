@@ -13,7 +13,7 @@ export function zoom(options: { readonly secret: SecretSource }): SignatureSchem
     timestamp: { header: 'x-zm-request-timestamp' },
     signed: 'v0:{timestamp}:{body}',
   };
-  return hmac(signed, { signed: answerValidation });
+  return hmac(signed, { signed: answerValidation, bodyBytes: 512 });
 }
 
 function answerValidation({ body }: UnverifiedRequest, secret: string): HandshakeAnswer | null {
