@@ -64,6 +64,7 @@ export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store 
     decideHeld: (eventId, decision) => within(() => decideHeld(eventId, decision)),
 
     stats: ({ exact }) => asking(() => reports.stats(exact)),
+    queueGauges: (packIds) => asking(() => reports.queueGauges(packIds)),
     listEvents: (filter) => asking(() => reports.listEvents(filter)),
     showEvent: (eventId) => asking(() => reports.showEvent(eventId)),
     listReceipts: (filter) => asking(() => reports.listReceipts(filter)),
@@ -72,6 +73,7 @@ export function createSqlStore({ driver, clock, random }: SqlStoreParts): Store 
     schemaStatus: () => schemaStatus(driver),
     migrate: () => migrate(driver),
     pressure: async () => ({ ...driver.pressure(), inboxDepth: null }),
+    pool: async () => driver.pool(),
     ping: async () => void (await driver.query(() => read(ping))),
     close: () => driver.close(),
   };
