@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../core/errors.js';
+import type { AdmissionStage, StageTimes } from '../core/stopwatch.js';
 
 /** The codes of the error table that a sender can meet at the ingress. */
 export type RefusalCode = Extract<
@@ -37,4 +38,17 @@ export type AdmissionDecision =
   | 'truncated'
   | RefusalCode;
 
-export type DecisionObserver = (decision: AdmissionDecision) => void;
+/** What was measured about a decision; nothing in it was written by a sender. */
+export interface DecisionDetails {
+  /** Whose request it was; `null`: its URL names nothing that is served here. */
+  readonly subject: { readonly namespace: string; readonly pack: string; readonly route: string } | null;
+  /** What it was stored as. */
+  readonly receiptId: string | null;
+  /** From the head of the request to the decision. */
+  readonly elapsedMs: number;
+  /** Of the stages that were passed. */
+  readonly stages: StageTimes<AdmissionStage>;
+}
+
+/** Without details: nothing of the request was looked at, or its sender went away. */
+export type DecisionObserver = (decision: AdmissionDecision, details?: DecisionDetails) => void;

@@ -26,6 +26,8 @@ export interface GroupCommitOptions {
   readonly clock: Clock;
   /** Called after each durable commit, to wake the local scheduler. */
   readonly onCommitted: (enqueued: Enqueued) => void;
+  /** Called once for each commit, with how it ended and how long it took. */
+  readonly onCommitEnded?: (commit: CommitReport) => void;
   /** Called once for each commit that failed, however many receipts it had. */
   readonly onFailure: (packId: number, error: unknown) => void;
   /** Receipts of one commit, ≥ 1. Default 64. */
@@ -38,6 +40,12 @@ export interface GroupCommitOptions {
   readonly deadlineMs?: number;
 }
 
+export interface CommitReport {
+  readonly outcome: 'stored' | 'refused' | 'unavailable' | 'failed';
+  readonly receipts: number;
+  readonly elapsedMs: number;
+}
+
 /** What became of one receipt. Only `stored` is a promise to its sender (ADM-1). */
 export type Commitment =
   | { readonly kind: 'stored'; readonly result: MaterializeResult }
@@ -48,6 +56,8 @@ export type Commitment =
   | { readonly kind: 'deadline' }
   /** This receipt alone cannot be stored: a bug, or data the engine refuses. */
   | { readonly kind: 'failed'; readonly error: unknown };
+
+type Failure = Extract<Commitment, { kind: 'refused' | 'unavailable' | 'failed' }>;
 
 interface Waiter {
   readonly draft: ReceiptDraft;
@@ -67,12 +77,21 @@ interface PackQueue {
   full: (() => void) | null;
 }
 
+const BOUNDS = { maxReceipts: 64, maxBytes: 4 * 2 ** 20, gatherMs: 0, deadlineMs: 10_000 };
+
 export class GroupCommit {
   readonly #options: Required<GroupCommitOptions>;
   readonly #queues = new Map<number, PackQueue>();
 
   constructor(options: GroupCommitOptions) {
-    this.#options = { maxReceipts: 64, maxBytes: 4 * 2 ** 20, gatherMs: 0, deadlineMs: 10_000, ...options };
+    this.#options = { onCommitEnded: () => {}, ...BOUNDS, ...options };
+  }
+
+  /** Receipts that wait for a commit; those of commits in flight are not among them. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const queue of this.#queues.values()) waiting += queue.waiting.length;
+    return waiting;
   }
 
   /** Resolves with what became of the receipt, at the latest at the deadline; never rejects. */
@@ -170,7 +189,7 @@ export class GroupCommit {
    */
   async #isolate(queue: PackQueue, group: readonly Waiter[]): Promise<void> {
     let outages = 0;
-    let last: Commitment | null = null;
+    let last: Failure | null = null;
     for (const waiter of group) {
       if (waiter.settled) continue;
       if (outages < OUTAGES_OF_THE_STORE) last = await this.#commit(queue, [waiter]);
@@ -179,8 +198,17 @@ export class GroupCommit {
     }
   }
 
+  async #commit(queue: PackQueue, group: readonly Waiter[]): Promise<Failure | null> {
+    const { clock, onCommitEnded } = this.#options;
+    const startedAt = clock.monotonic();
+    const failure = await this.#tryCommit(queue, group);
+    const elapsedMs = clock.monotonic() - startedAt;
+    onCommitEnded({ outcome: failure?.kind ?? 'stored', receipts: group.length, elapsedMs });
+    return failure;
+  }
+
   /** Settles the group and returns `null`, or returns why none of it was stored. */
-  async #commit(queue: PackQueue, group: readonly Waiter[]): Promise<Commitment | null> {
+  async #tryCommit(queue: PackQueue, group: readonly Waiter[]): Promise<Failure | null> {
     const receipts = group.map((waiter) => waiter.draft);
     queue.committingSince = this.#options.clock.monotonic();
     try {

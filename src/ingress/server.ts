@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
 import type { NewId } from '../core/ids.js';
+import type { Tracing } from '../core/tracing.js';
 import type { Enqueued } from '../core/work.js';
 import type { Store } from '../store/store.js';
 import { Admission } from './admission.js';
@@ -11,7 +12,7 @@ import { ConnectionGuard } from './connection-guard.js';
 import type { DecisionObserver } from './decision.js';
 import { describeError } from './describe-error.js';
 import { answerFetch } from './fetch-handler.js';
-import { GroupCommit, type GroupCommitOptions } from './group-commit.js';
+import { type CommitReport, GroupCommit, type GroupCommitOptions } from './group-commit.js';
 import { Health, type HealthCheck } from './health.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits, httpListener } from './http-listener.js';
 import { InFlight, type InFlightLimits } from './in-flight.js';
@@ -28,8 +29,12 @@ export interface IngressOptions {
   readonly checks: Readonly<Record<string, HealthCheck>>;
   /** Called after each durable commit, to wake the local scheduler. */
   readonly onCommitted: (enqueued: Enqueued) => void;
+  /** Called once for each commit, with how it ended and how long it took. */
+  readonly onCommitEnded?: (commit: CommitReport) => void;
   /** Called once for each request, with how it ended. */
   readonly onDecision?: DecisionObserver;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | null;
   /** Body limit of routes that set none. Default 5 MiB: an entry of TiDB has 6. */
   readonly maxBodyBytes?: number;
   /** Default 4,096 requests and 256 MiB. */
@@ -45,6 +50,8 @@ export interface IngressOptions {
  *      └───────────────────┴─────────close─────────────────────────▶
  */
 export interface Ingress {
+  /** What it holds now. */
+  readonly load: IngressLoad;
   /** Opens the port (0: any free one). Rejects when it is taken, or after `close`. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ readonly url: string }>;
   /** Serves one request in the process, by the same decisions; works without `listen`. */
@@ -53,6 +60,14 @@ export interface Ingress {
   beginDrain(): void;
   /** Drains, waits up to `timeoutMs` for answers in flight, then closes the port and every connection. Idempotent. */
   close(options: { readonly timeoutMs: number }): Promise<void>;
+}
+
+export interface IngressLoad {
+  /** Requests admitted and not yet answered, and the bytes of their bodies. */
+  readonly requests: number;
+  readonly bytes: number;
+  /** Receipts that wait for a commit. */
+  readonly waitingReceipts: number;
 }
 
 const MEBIBYTE = 2 ** 20;
@@ -66,6 +81,7 @@ export function createIngress(options: IngressOptions): Ingress {
 class HttpIngress implements Ingress {
   readonly #clock: Clock;
   readonly #inFlight: InFlight;
+  readonly #commits: GroupCommit;
   readonly #decider: RequestDecider;
   readonly #app: FastifyInstance;
   #draining = false;
@@ -78,15 +94,17 @@ class HttpIngress implements Ingress {
     const onDecision = guarded(options.onDecision ?? (() => {}), log, 'the decision observer failed');
     this.#clock = clock;
     this.#inFlight = new InFlight(options.inFlight ?? { requests: 4_096, bytes: 256 * MEBIBYTE });
+    this.#commits = groupCommit(options);
     const health = new Health({ checks: options.checks, clock, isDraining });
     const admission = new Admission({
       resolve: options.resolve,
-      commits: groupCommit(options),
+      commits: this.#commits,
       inFlight: this.#inFlight,
       clock,
       newId: options.newId,
       maxBodyBytes: options.maxBodyBytes ?? 5 * MEBIBYTE,
       isDraining,
+      tracing: options.tracing ?? null,
     });
     this.#decider = requestDecider({ health, admission, log, onDecision });
     this.#app = httpListener({
@@ -96,6 +114,11 @@ class HttpIngress implements Ingress {
       isDraining,
       decider: this.#decider,
     });
+  }
+
+  get load(): IngressLoad {
+    const { requests, bytes } = this.#inFlight;
+    return { requests, bytes, waitingReceipts: this.#commits.waiting };
   }
 
   async listen({
@@ -147,21 +170,27 @@ class HttpIngress implements Ingress {
   }
 }
 
-function groupCommit({ store, clock, log, onCommitted, groupCommit: bounds }: IngressOptions): GroupCommit {
+function groupCommit(options: IngressOptions): GroupCommit {
+  const { store, clock, log, onCommitted, onCommitEnded, groupCommit: bounds } = options;
   return new GroupCommit({
     ...bounds,
     clock,
     materialize: (request) => store.materialize(request),
     onCommitted: guarded(onCommitted, log, 'waking the scheduler failed'),
+    onCommitEnded: guarded(onCommitEnded ?? (() => {}), log, 'the commit observer failed'),
     onFailure: (packId, error) => log.error({ packId, error: describeError(error) }, 'a commit failed'),
   });
 }
 
 /** A listener that fails never breaks the work it listens to. */
-function guarded<T>(listener: (value: T) => void, log: Logger, message: string): (value: T) => void {
-  return (value) => {
+function guarded<T extends readonly unknown[]>(
+  listener: (...values: T) => void,
+  log: Logger,
+  message: string,
+): (...values: T) => void {
+  return (...values) => {
     try {
-      listener(value);
+      listener(...values);
     } catch (error) {
       log.error({ error: describeError(error) }, message);
     }

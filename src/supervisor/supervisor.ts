@@ -10,6 +10,7 @@
 import type { Clock, NextTurn } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
 import type { Random } from '../core/random.js';
+import type { Tracing } from '../core/tracing.js';
 import type { QueueClass } from '../core/work.js';
 import { CallWatch } from '../executor/call-watch.js';
 import { Finalizer } from '../executor/finalizer.js';
@@ -44,6 +45,8 @@ export interface SupervisorOptions {
   readonly log: FlowLog;
   /** Who claims, for people: host and process. */
   readonly holder: string;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | null;
 }
 
 export interface StopReport {
@@ -60,6 +63,8 @@ export interface Supervisor {
   readonly events: WorkEvents;
   /** Nothing runs, and every scheduler's last look found nothing claimable. */
   readonly isIdle: boolean;
+  /** Items this process holds under lease. */
+  readonly heldLeases: number;
   start(): void;
   /** Something was enqueued. Without a pack: for any of them; without classes: of any of them. */
   wake(packId?: number, queueClasses?: readonly QueueClass[]): void;
@@ -103,6 +108,10 @@ class PackSupervisor implements Supervisor {
 
   get isIdle(): boolean {
     return this.#draining.size === 0 && [...this.#pools.values()].every((pool) => pool.isIdle);
+  }
+
+  get heldLeases(): number {
+    return this.#parts.leases.size;
   }
 
   start(): void {
@@ -180,7 +189,7 @@ class PackSupervisor implements Supervisor {
 }
 
 function makeParts(options: SupervisorOptions, settings: SupervisorSettings, events: WorkEvents): PoolParts {
-  const { store, clock, random, nextTurn, log, holder, leaseLink } = options;
+  const { store, clock, random, nextTurn, log, holder, leaseLink, tracing = null } = options;
   const { leaseMs, flowDeadlineMs, abandonMs } = settings;
   return {
     store,
@@ -192,6 +201,7 @@ function makeParts(options: SupervisorOptions, settings: SupervisorSettings, eve
     log,
     events,
     holder,
+    tracing,
     leases: new LeaseHandle({ link: leaseLink, clock, nextTurn, leaseMs }),
     watch: new CallWatch(clock, nextTurn, { deadlineMs: flowDeadlineMs, abandonMs }),
     finalizer: new Finalizer({ service: store, clock, random, nextTurn, giveUpMs: GIVE_UP_LEASES * leaseMs }),
