@@ -77,7 +77,7 @@ export class WorkMetrics {
       probe: probe ?? 'none',
     });
     this.#metrics.set('lanehead_claim_waiting_slots', labels, waiting);
-    if (restMs > 0) this.#metrics.count('lanehead_claim_waits_total', labels);
+    this.#metrics.count('lanehead_claim_waits_total', labels, restMs > 0 ? 1 : 0);
   }
 
   #scanned({ packId, kind, shape, result }: WorkEventMap['scanned']): void {
