@@ -43,7 +43,7 @@ describe('log fields', () => {
     },
   );
 
-  test('keep of an error what it is, and none of the fields that libraries hang on it', () => {
+  test('[MET-5] keep of an error what it is, and none of the fields that libraries hang on it', () => {
     const cause = Object.assign(new Error('inner'), { sql: SECRET });
     const error = Object.assign(new TypeError('outer', { cause }), {
       code: 'E_OUTER',
