@@ -19,12 +19,14 @@ export interface BenchOptions {
   readonly workers: number;
   /** Bytes of one GitHub push payload. */
   readonly payloadBytes: number;
+  /** The product serves `/metrics`, and so counts. */
+  readonly metrics: boolean;
   /** Folder for the CPU profiles of the measured processes; `null`: none are taken. */
   readonly profile: string | null;
 }
 
 export const USAGE = `npm run bench -- admission|drain [--engine sqlite|mysql] [--json] [--runs 3] [--seconds 4]
-  [--items N] [--lanes 1000] [--connections 64] [--workers 256] [--payload-bytes 7168] [--profile FOLDER]`;
+  [--items N] [--lanes 1000] [--connections 64] [--workers 256] [--payload-bytes 7168] [--metrics] [--profile FOLDER]`;
 
 const BOUNDS = {
   runs: 20,
@@ -55,6 +57,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       connections: { type: 'string', default: '64' },
       workers: { type: 'string', default: '256' },
       'payload-bytes': { type: 'string', default: '7168' },
+      metrics: { type: 'boolean', default: false },
       profile: { type: 'string' },
     },
   });
@@ -74,6 +77,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     connections: within('connections', values.connections),
     workers: within('workers', values.workers),
     payloadBytes: Number(values['payload-bytes']),
+    metrics: values.metrics,
     profile: values.profile ?? null,
   };
 }

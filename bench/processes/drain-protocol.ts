@@ -3,6 +3,7 @@ export interface DrainOrder {
   readonly items: number;
   readonly lanes: number;
   readonly workers: number;
+  readonly metrics: boolean;
 }
 
 export interface DrainResult {

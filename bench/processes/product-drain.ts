@@ -11,13 +11,14 @@ const NO_PROGRESS_MS = 30_000;
 
 let lanehead: Lanehead | null = null;
 
-async function drain({ databaseUrl, items, lanes, workers }: DrainOrder): Promise<DrainResult> {
+async function drain({ databaseUrl, items, lanes, workers, metrics }: DrainOrder): Promise<DrainResult> {
   const ledger = new OrderLedger(lanes);
   lanehead = createLanehead({
     packs: [githubPack((event) => ledger.start(event.deliveryKey))],
     namespaces: [NAMESPACE],
     databaseUrl,
     role: 'worker',
+    ...(metrics && { admin: { port: 0 } }),
     drain: { workersPerPack: workers, maxProcessingRows: 2 * workers },
   });
   await lanehead.start();

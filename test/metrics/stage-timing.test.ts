@@ -43,10 +43,11 @@ async function everyKindOfWork(system: InThreadSystem): Promise<void> {
     statuses.push((await system.handle(marked(does, { does }))).status);
   statuses.push((await system.handle(marked('nothing', { does: 'nothing' }))).status);
   statuses.push((await system.handle(marked('nothing', { does: 'other bytes' }))).status);
+  statuses.push((await system.handle(new Request(marked('nothing'), { method: 'PUT' }))).status);
   const forged = marked('forged');
   forged.headers.set('x-hub-signature-256', `sha256=${MARKERS.forged}`);
   statuses.push((await system.handle(forged)).status);
-  expect(statuses).toEqual([202, 202, 202, 202, 200, 202, 401]);
+  expect(statuses).toEqual([202, 202, 202, 202, 200, 202, 405, 401]);
   await system.untilIdle();
 }
 
@@ -75,7 +76,7 @@ describe('stage timing', () => {
     const system = await openSystem({ route: withSteps, options: { stageTiming: true } });
     await everyKindOfWork(system);
     const admissions = timed(system, 'admission timed');
-    expect(admissions).toHaveLength(7);
+    expect(admissions).toHaveLength(8);
     expect(Object.keys(admissions[0]!.stagesMs)).toEqual([...ADMISSION_STAGES]);
     expect(admissions[0]).toMatchObject({
       namespace: 'acme',
