@@ -168,8 +168,8 @@ export class Executor {
     const { item } = run;
     const span = trace?.settle();
     const report = await finalizer.finalize(run.held.lease, outcome);
-    stopwatch.lap('finalize');
     leases.untrack(run.held);
+    stopwatch.lap('finalize');
     span?.end(report.kind === 'applied' ? null : report.kind);
     trace?.end(outcome.kind, 'error' in outcome && outcome.kind !== 'skipped' ? outcome.error.code : null);
     switch (report.kind) {
