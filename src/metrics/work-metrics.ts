@@ -1,5 +1,7 @@
+import { QUEUE_CLASSES } from '../core/work.js';
 import type { ExecutorShape } from '../scheduler/shapes.js';
 import type { WorkEventMap, WorkEvents } from '../scheduler/work-events.js';
+import type { ClaimedItem } from '../store/store.js';
 import type { MetricSet } from './metric-set.js';
 import type { PackDirectory, PackNames } from './pack-names.js';
 
@@ -42,16 +44,7 @@ export class WorkMetrics {
     events.on('repaired', ({ packId, marks }) =>
       metrics.count('lanehead_readiness_repairs_total', packOf(packId), marks),
     );
-    events.on('claimed', ({ items }) => {
-      for (const { packId, queueClass, reclaimed } of items) {
-        const labels = {
-          ...packOf(packId),
-          queue_class: queueClass,
-          kind: reclaimed ? 'reclaimed' : 'fresh',
-        };
-        metrics.count('lanehead_claimed_items_total', labels);
-      }
-    });
+    events.on('claimed', ({ items }) => this.#claimed(items));
   }
 
   #watchWork(events: WorkEvents): void {
@@ -66,6 +59,24 @@ export class WorkMetrics {
       const labels = { ...packOf(item.packId), stage: stage === 'flow' ? 'flow' : 'batch_read' };
       metrics.count('lanehead_calls_abandoned_total', labels);
     });
+  }
+
+  /** Items of one claim are of one pack and few classes: each is counted once for all of them. */
+  #claimed(items: readonly ClaimedItem[]): void {
+    const [first] = items;
+    if (first === undefined) return;
+    const pack = this.#packs.of(first.packId);
+    for (const queueClass of QUEUE_CLASSES) {
+      const mine = items.filter((item) => item.queueClass === queueClass);
+      const reclaimed = mine.filter((item) => item.reclaimed).length;
+      for (const [kind, by] of [
+        ['fresh', mine.length - reclaimed],
+        ['reclaimed', reclaimed],
+      ] as const) {
+        if (by === 0) continue;
+        this.#metrics.count('lanehead_claimed_items_total', { ...pack, queue_class: queueClass, kind }, by);
+      }
+    }
   }
 
   #claimDecided({ packId, shape, waiting, decision }: WorkEventMap['claimDecided']): void {
