@@ -8,6 +8,7 @@ import type { BenchDatabase, BenchEngine } from './databases.js';
 import { type Figures, figuresOf, median, medianFigures, type Report, ratioOf } from './figures.js';
 import type { BenchOptions } from './options.js';
 import type { Ammunition, Volley, VolleyResult } from './processes/load-generator.js';
+import type { ProductOrder } from './processes/product-server.js';
 import { numberOfDelivery } from './pushes.js';
 
 const REPOSITORIES = 200;
@@ -86,7 +87,10 @@ async function runOnce(options: BenchOptions, engine: BenchEngine, generator: Ch
   const doNothing = new Child('do-nothing-server', options.profile);
   try {
     const ports = {
-      product: await product.ask<number>('listen', database.url),
+      product: await product.ask<number>('listen', {
+        databaseUrl: database.url,
+        metrics: options.metrics,
+      } satisfies ProductOrder),
       doNothing: await doNothing.ask<number>('listen'),
     };
     const results = { product: [] as Volleyed[], doNothing: [] as Volleyed[] };

@@ -79,10 +79,10 @@ async function drainOnce(
   options: BenchOptions,
   database: BenchDatabase,
 ): Promise<Outcome> {
-  const { items, lanes, workers, profile } = options;
+  const { items, lanes, workers, metrics, profile } = options;
   const child = new Child(CONTESTANTS[contestant], profile);
   try {
-    const order: DrainOrder = { databaseUrl: database.url, items, lanes, workers };
+    const order: DrainOrder = { databaseUrl: database.url, items, lanes, workers, metrics };
     const before = await child.cpuMicros();
     const { elapsedMs, violations, turnsMs } = await child.ask<DrainResult>('drain', order);
     const cpuMicros = (await child.cpuMicros()) - before;

@@ -22,12 +22,14 @@ export interface BenchOptions {
   readonly workers: number;
   /** Bytes of one GitHub push payload. */
   readonly payloadBytes: number;
+  /** The product serves `/metrics`, and so counts. */
+  readonly metrics: boolean;
   /** Folder for the CPU profiles of the measured processes; `null`: none are taken. */
   readonly profile: string | null;
 }
 
 export const USAGE = `npm run bench -- ${BENCHES.join('|')} [--engine sqlite|mysql] [--json] [--runs 3] [--seconds 4]
-  [--items N] [--lanes 1000] [--connections N] [--workers 256] [--payload-bytes 7168] [--profile FOLDER]`;
+  [--items N] [--lanes 1000] [--connections N] [--workers 256] [--payload-bytes 7168] [--metrics] [--profile FOLDER]`;
 
 const BOUNDS = {
   runs: 20,
@@ -64,6 +66,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       connections: { type: 'string' },
       workers: { type: 'string', default: '256' },
       'payload-bytes': { type: 'string', default: '7168' },
+      metrics: { type: 'boolean', default: false },
       profile: { type: 'string' },
     },
   });
@@ -83,6 +86,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       values.connections === undefined ? CONNECTIONS[bench] : within('connections', values.connections),
     workers: within('workers', values.workers),
     payloadBytes: Number(values['payload-bytes']),
+    metrics: values.metrics,
     profile: values.profile ?? null,
   };
 }

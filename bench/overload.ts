@@ -138,7 +138,14 @@ async function drained({ lanes }: BenchOptions, database: BenchDatabase, items: 
   const order = rows.map(({ DeliveryKey }) => numberOfDelivery(String(DeliveryKey)));
   const drain = new Child('product-drain', null);
   try {
-    const request: DrainOrder = { databaseUrl: database.url, items, lanes, workers: WORKERS, order };
+    const request: DrainOrder = {
+      databaseUrl: database.url,
+      items,
+      lanes,
+      workers: WORKERS,
+      order,
+      metrics: false,
+    };
     return (await drain.ask<DrainResult>('drain', request)).violations;
   } finally {
     await drain.stop();

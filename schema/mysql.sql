@@ -97,6 +97,12 @@ CREATE TABLE `_System_ConnectorReceipt` (
   KEY `ix_connector_receipt_quarantine` (`QuarantinedDate`,`ReceiptId`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `_System_ConnectorTrace` (
+  `ReceiptId` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `TraceContext` varchar(600) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (`ReceiptId`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `_System_ConnectorWorkItem` (
   `WorkId` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   `PackId` bigint(20) NOT NULL,

@@ -89,6 +89,11 @@ CREATE TABLE _System_ConnectorReceipt (
       CreatedDate INTEGER NOT NULL
     ) STRICT;
 
+CREATE TABLE _System_ConnectorTrace (
+      ReceiptId TEXT NOT NULL PRIMARY KEY,
+      TraceContext TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE _System_ConnectorWorkItem (
       WorkId TEXT NOT NULL PRIMARY KEY,
       PackId INTEGER NOT NULL,

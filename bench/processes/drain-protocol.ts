@@ -5,6 +5,7 @@ export interface DrainOrder {
   readonly workers: number;
   /** Numbers of the items in the order in which they were stored. Default: as they are numbered. */
   readonly order?: readonly number[];
+  readonly metrics: boolean;
 }
 
 export interface DrainResult {

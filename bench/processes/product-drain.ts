@@ -11,13 +11,21 @@ const NO_PROGRESS_MS = 30_000;
 
 let lanehead: Lanehead | null = null;
 
-async function drain({ databaseUrl, items, lanes, workers, order }: DrainOrder): Promise<DrainResult> {
+async function drain({
+  databaseUrl,
+  items,
+  lanes,
+  workers,
+  order,
+  metrics,
+}: DrainOrder): Promise<DrainResult> {
   const ledger = new OrderLedger(lanes, order);
   lanehead = createLanehead({
     packs: [githubPack((event) => ledger.start(event.deliveryKey))],
     namespaces: [NAMESPACE],
     databaseUrl,
     role: 'worker',
+    ...(metrics && { admin: { port: 0 } }),
     drain: { workersPerPack: workers, maxProcessingRows: 2 * workers },
   });
   await lanehead.start();

@@ -6,6 +6,7 @@ import { systemClock, systemRandom } from '../../src/core/system.js';
 import { routesOf } from '../../src/ingress/route-table.js';
 import { createIngress, type Ingress } from '../../src/ingress/server.js';
 import { openServingStore, type ServingStore } from '../../src/runtime/open-store.js';
+import { DecisionCounts } from '../../test/support/decision-counts.js';
 import { answerParent } from '../child.js';
 import { githubPack, NAMESPACE } from '../github-pack.js';
 
@@ -23,6 +24,7 @@ export interface Commits {
 }
 
 let commits: Commits = { count: 0, elapsedMs: 0 };
+const counts = new DecisionCounts();
 let opened: ServingStore | null = null;
 let ingress: Ingress | null = null;
 
@@ -59,6 +61,7 @@ async function listen({ databaseUrl, commitMs }: SlowStore): Promise<number> {
     log: pino({ level: 'silent' }),
     checks: {},
     onCommitted: () => undefined,
+    onDecision: counts.observe,
   });
   return Number(new URL((await ingress.listen({ host: '127.0.0.1', port: 0 })).url).port);
 }
@@ -69,7 +72,7 @@ function takeCommits(): Commits {
   return taken;
 }
 
-answerParent({ listen, takeCommits, counts: () => ingress!.counts }, async () => {
+answerParent({ listen, takeCommits, counts: () => counts }, async () => {
   await ingress?.close({ timeoutMs: 5_000 });
   await opened?.close();
 });

@@ -82,7 +82,6 @@ export function knownVariables(): readonly string[] {
 }
 
 function readAll(reader: SettingsReader, flags: ServeFlags, defaults: Defaults): Configuration {
-  refuseLater(reader);
   const trustProxy = reader.list(
     reader.find('LANEHEAD_TRUST_PROXY'),
     isAddressOrRange,
@@ -100,6 +99,10 @@ function readAll(reader: SettingsReader, flags: ServeFlags, defaults: Defaults):
       admission: admission(reader),
       trustProxy,
       ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
+      ...withoutUndefined({
+        stageTiming: reader.yesOrNo(either(reader, 'INBOUND_STAGE_TIMING', 'STAGE_TIMING')),
+        trustTraceparent: reader.yesOrNo(reader.find('LANEHEAD_TRUST_TRACEPARENT')),
+      }),
       unsafeDurability: flags.unsafeDurability ?? false,
     },
     stopTimeoutMs: reader.integer(reader.find('LANEHEAD_STOP_TIMEOUT_MS'), 0, MAX_TIMER_MS) ?? 30_000,
@@ -126,14 +129,6 @@ function admission(reader: SettingsReader): NonNullable<LaneheadOptions['admissi
     reader.refuse(setting, 'the deadline of a commit must be at least twice the target of its wait');
   }
   return given;
-}
-
-/** A setting of the contract that no part of this version obeys: refused, for nothing is ignored in silence. */
-function refuseLater(reader: SettingsReader): void {
-  for (const prefix of ['NEXUSCRM_CONNECTOR_INBOUND_', 'LANEHEAD_']) {
-    const setting = reader.find(`${prefix}STAGE_TIMING`);
-    if (setting !== null) reader.refuse(setting, 'is not available in this version; leave it out');
-  }
 }
 
 function database(reader: SettingsReader, flag: string | undefined, otherwise: string): string {
@@ -187,7 +182,7 @@ function addresses(
   const admin = { port: reader.integer(adminPort, 0, 65_535) ?? 8421 };
   if (admin.port === listen.port && admin.port !== 0) {
     const blamed = adminPort ?? port ?? { name: '--admin-port', isFlag: true };
-    reader.refuse(blamed, 'the port for health must not be the port for webhooks');
+    reader.refuse(blamed, 'the port for health and metrics must not be the port for webhooks');
   }
   return { listen, admin };
 }
@@ -216,7 +211,7 @@ function adminToken(reader: SettingsReader): string[] {
   if (token === null) return [];
   if (!/^[\x21-\x7e]+$/.test(token.text)) reader.refuse(token, 'must be printable ASCII without spaces');
   return [
-    `${token.name} is set; the admin listener of this version serves health alone, on loopback, without a token`,
+    `${token.name} is set; the admin listener of this version serves health and metrics alone, on loopback, without a token`,
   ];
 }
 

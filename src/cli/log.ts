@@ -1,21 +1,14 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { redacted } from '../core/redact.js';
 import { neutralize } from './output.js';
 
 const STDERR = 2;
-
-/** What is known about an error without a value in it: an engine's error carries rows and statements as fields. */
-const describe = (error: Error & { readonly code?: unknown }): Record<string, unknown> => ({
-  type: error.name,
-  message: error.message,
-  code: error.code,
-  stack: error.stack,
-});
 
 /** Lines of JSON on stderr, written before the call returns, so that the last ones before an exit are there too. */
 export function jsonLog(
   destination: DestinationStream = pino.destination({ dest: STDERR, sync: true }),
 ): Logger {
-  return pino({ timestamp: stdTimeFunctions.isoTime, serializers: { err: describe } }, destination);
+  return pino({ timestamp: stdTimeFunctions.isoTime, formatters: { log: redacted } }, destination);
 }
 
 /** The same lines, for a person. */

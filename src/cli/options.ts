@@ -46,7 +46,9 @@ export function addServeOptions(command: Command, databaseUrl?: string): Command
     .addOption(new Option('--role <role>', 'all, ingress (receive only) or worker (run only)'))
     .addOption(new Option('--host <host>', 'where webhooks come in; default 127.0.0.1'))
     .addOption(new Option('--port <port>', 'where webhooks come in; default 8420; 0: any free one'))
-    .addOption(new Option('--admin-port <port>', 'health, on loopback; default 8421; 0: any free one'))
+    .addOption(
+      new Option('--admin-port <port>', 'health and metrics, on loopback; default 8421; 0: any free one'),
+    )
     .addOption(unsafeDurabilityOption())
     .addHelpText('after', '\nSettings without an option are variables: see docs/configuration.md.');
 }

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
+import { VERSION } from '../runtime/version.js';
 import { addEventCommands } from './commands/events.js';
 import { addLaneCommands } from './commands/lanes.js';
 import { addMigrateCommands } from './commands/migrate.js';
@@ -32,7 +32,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 function programOf(terminal: Terminal, help: string[]): Command {
   const program = new Command('lanehead')
     .description('Durable inbound runtime for webhooks: one SQL commit, strictly ordered lanes.')
-    .version(versionOfPackage())
+    .version(VERSION)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
@@ -52,8 +52,4 @@ function programOf(terminal: Terminal, help: string[]): Command {
 
 function usageProblem({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'a command is missing' : message.replace(/^error: /, '');
-}
-
-function versionOfPackage(): string {
-  return (createRequire(import.meta.url)('../../package.json') as { version: string }).version;
 }

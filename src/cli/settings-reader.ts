@@ -103,6 +103,12 @@ export class SettingsReader {
     return known;
   }
 
+  /** `true` or `1`, `false` or `0`. */
+  yesOrNo(setting: Setting | null): boolean | undefined {
+    const word = this.oneOf(setting, ['true', 'false', '1', '0']);
+    return word === undefined ? undefined : word === 'true' || word === '1';
+  }
+
   /** The members of a comma list; `accepts` judges each. */
   list(setting: Setting | null, accepts: (member: string) => boolean, expected: string): readonly string[] {
     if (setting === null) return [];

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Cancel, Clock, NextTurn } from './clock.js';
+import type { ProcessGauge, ProcessMeter } from './process-meter.js';
 import type { Random } from './random.js';
 
 /** The longest delay of a timer, 24.8 days: for a longer one Node fires at once. */
@@ -60,5 +62,38 @@ export function systemRandom(blockBytes = 4096): Random {
       const word = ((four[0]! << 24) | (four[1]! << 16) | (four[2]! << 8) | four[3]!) >>> 0;
       return word / 2 ** 32;
     },
+  };
+}
+
+const LAG_RESOLUTION_MS = 20;
+const NANOS = 1e9;
+const MICROS = 1e6;
+
+/** The machine's meter of this process. A timer of its own looks at the event loop; it keeps no process alive. */
+export function systemProcessMeter(): ProcessMeter {
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  lag.enable();
+  return {
+    read() {
+      const { user, system } = process.cpuUsage();
+      const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+      // Node counts the time between two looks too. Without a sample there is no mean, and the maximum is 0.
+      const late = (nanos: number): number =>
+        Math.max(0, (Number.isNaN(nanos) ? 0 : nanos / NANOS) - LAG_RESOLUTION_MS / 1_000);
+      const gauge: ProcessGauge = {
+        cpuSeconds: (user + system) / MICROS,
+        startedAtSeconds: performance.timeOrigin / 1_000,
+        residentBytes: rss,
+        heapUsedBytes: heapUsed,
+        heapTotalBytes: heapTotal,
+        externalBytes: external,
+        lagMeanSeconds: late(lag.mean),
+        lagP99Seconds: late(lag.percentile(99)),
+        lagMaxSeconds: late(lag.max),
+      };
+      lag.reset();
+      return gauge;
+    },
+    close: () => void lag.disable(),
   };
 }

@@ -36,7 +36,7 @@ export class ClaimBatch {
     this.#parts = parts;
     this.runs = items.map((item, place) => {
       const { route, outcome } = checkRoute(parts.pack, item, parts.isBehind);
-      return { item, held: held[place]!, batch: this, route, event: null, outcome };
+      return { item, held: held[place]!, batch: this, route, event: null, traceContext: null, outcome };
     });
   }
 
@@ -82,7 +82,10 @@ export class ClaimBatch {
       run.outcome = { kind: 'released', reason: 'event not available' };
     else if (loading.event === null) run.outcome = EVENT_MISSING;
     else if (!this.mayRun(run)) run.outcome = { kind: 'released', reason: 'too late to start' };
-    else run.event = loadedToFlowEvent(this.#parts.namespace, loading.event);
+    else {
+      run.event = loadedToFlowEvent(this.#parts.namespace, loading.event);
+      run.traceContext = loading.event.traceContext;
+    }
   }
 
   async #read(route: Route): Promise<CallEnd> {

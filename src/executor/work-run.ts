@@ -15,5 +15,7 @@ export interface WorkRun {
   readonly batch: ClaimBatch;
   readonly route: Route | null;
   event: FlowEvent | null;
+  /** The trace of its receipt, as it was stored; comes with the event. */
+  traceContext: string | null;
   outcome: Outcome | null;
 }

@@ -12,7 +12,8 @@
 import type { Cancel, Clock } from '../core/clock.js';
 import type { Random } from '../core/random.js';
 import type { ShedReason } from './decision.js';
-import { type BoundLimits, FairBound, type Place } from './fair-bound.js';
+import { type BoundLimits, FairBound, type Held, type Place } from './fair-bound.js';
+import type { CommitReport } from './group-commit.js';
 import { HandshakeAllowance } from './handshake-allowance.js';
 import type { RequestHead } from './request-head.js';
 import { jittered, ReturnLine } from './return-line.js';
@@ -98,9 +99,13 @@ export class AdmissionControl {
     return this.#passage(resolved, route, place, reason);
   }
 
-  /** For each commit that succeeded. */
-  committed(namespace: string, units: number, elapsedMs: number): void {
-    this.#laneOf(namespace).controller.rate.record(units, elapsedMs);
+  get load(): { readonly unverified: Held; readonly verified: Held } {
+    return { unverified: this.#unverified.held, verified: this.#verified.held };
+  }
+
+  /** Only what was stored says how fast storing is. */
+  commitEnded({ outcome, namespace, units, elapsedMs }: CommitReport): void {
+    if (outcome === 'stored') this.#laneOf(namespace).controller.rate.record(units, elapsedMs);
   }
 
   /** Calls `idle` once nothing is in flight (at once when that is so already). */

@@ -2,6 +2,8 @@ import type { Clock } from '../core/clock.js';
 import { isLaneheadError } from '../core/errors.js';
 import type { NewId } from '../core/ids.js';
 import type { WorkError } from '../core/outcome.js';
+import { type AdmissionStage, type StageTimes, Stopwatch } from '../core/stopwatch.js';
+import type { RequestTrace, Tracing } from '../core/tracing.js';
 import { draftReceipt } from '../packs/draft-receipt.js';
 import { unverifiedRequest, verifyRequest } from '../packs/receipt.js';
 import type { HandshakeAnswer, Receipt } from '../packs/types.js';
@@ -24,6 +26,12 @@ export interface Verdict {
   readonly reason?: string;
   /** For the log alone: what it was about, where that is known. Nothing a sender wrote. */
   readonly about?: VerdictSubject;
+  readonly timing?: Timing;
+}
+
+export interface Timing {
+  readonly elapsedMs: number;
+  readonly stages: StageTimes<AdmissionStage>;
 }
 
 export interface VerdictSubject {
@@ -44,6 +52,8 @@ export interface AdmissionOptions {
   /** Body limit of routes that set none. */
   readonly maxBodyBytes: number;
   readonly isDraining: () => boolean;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | null;
 }
 
 /** Reads the body of the request at hand; called at most once, and only after everything else was decided. */
@@ -67,17 +77,40 @@ export class Admission {
   async decide(head: RequestHead, readBody: ReadBody): Promise<Verdict | 'truncated'> {
     const names = routeNames(pathOf(head.target));
     const resolved = names && this.#options.resolve(...names);
+    const stopwatch = new Stopwatch<AdmissionStage>(this.#options.clock);
+    const trace = resolved && this.#trace(resolved, head);
+    const way = { readBody, stopwatch, trace };
+    const verdict = await this.#decide(head, resolved, way).catch((error: unknown) => {
+      trace?.end('internal', refuse('internal').answer.status);
+      throw error;
+    });
+    if (verdict === 'truncated') {
+      trace?.end('truncated', CLIENT_CLOSED_REQUEST);
+      return verdict;
+    }
+    trace?.end(verdict.decision!, verdict.answer.status);
+    const { elapsedMs, times: stages } = stopwatch;
+    return { ...(resolved && { about: subjectOf(resolved) }), ...verdict, timing: { elapsedMs, stages } };
+  }
+
+  #trace(resolved: ResolvedRoute, { method, headers }: RequestHead): RequestTrace | null {
+    const header = (name: string) => headers.find(([key]) => key.toLowerCase() === name)?.[1];
+    return this.#options.tracing?.request(subjectOf(resolved), method, header) ?? null;
+  }
+
+  async #decide(head: RequestHead, resolved: ResolvedRoute | null, way: Way): Promise<Verdict | 'truncated'> {
     const refusal = this.#refusalBeforeBody(head, resolved);
     if (refusal !== null || resolved === null) return refusal ?? refuse('unknown_route');
     const passage = this.#options.control.arrive(resolved, head);
     if ('shed' in passage) return shedVerdict(passage);
     try {
       const { handshakeBytes, grow } = passage;
-      const body = await readBody(handshakeBytes ?? this.#limitOf(resolved), grow);
+      const body = await way.readBody(handshakeBytes ?? this.#limitOf(resolved), grow);
+      way.stopwatch.lap('read');
       if (body === 'truncated') return body;
       if (body === 'too_large' && handshakeBytes === null) return refuse('payload_too_large');
       if (typeof body === 'string') return shedVerdict(passage.outgrown());
-      return await this.#admit(head, resolved, body, passage);
+      return await this.#admit(head, resolved, body, { ...way, passage });
     } finally {
       passage.release();
     }
@@ -101,7 +134,7 @@ export class Admission {
     return resolved.route.maxBodyBytes ?? this.#options.maxBodyBytes;
   }
 
-  async #admit(head: RequestHead, resolved: ResolvedRoute, body: Buffer, passage: Passage): Promise<Verdict> {
+  async #admit(head: RequestHead, resolved: ResolvedRoute, body: Buffer, way: Admitted): Promise<Verdict> {
     const { installed, pack, route } = resolved;
     const request = unverifiedRequest({
       namespace: installed.namespace,
@@ -115,7 +148,8 @@ export class Admission {
       receivedAt: this.#options.clock.now(),
     });
     const verification = verifyRequest(route.verify, request);
-    passage.judged(verification.kind !== 'refused');
+    way.passage.judged(verification.kind !== 'refused');
+    way.stopwatch.lap('verify');
     switch (verification.kind) {
       case 'refused':
         return {
@@ -128,25 +162,48 @@ export class Admission {
       case 'verified':
         // GET is a safe method (RFC 9110 §9.2.1): whatever a scheme thinks of one, it stores nothing.
         if (request.method === 'GET') return { ...refuse('handshake_refused'), about: subjectOf(resolved) };
-        return this.#settle(resolved, verification.receipt, passage);
+        return this.#settle(resolved, verification.receipt, way);
     }
   }
 
-  async #settle(resolved: ResolvedRoute, receipt: Receipt, passage: Passage): Promise<Verdict> {
-    const shed = passage.settle();
-    return shed === null ? await this.#commit(resolved, receipt) : shedVerdict(shed);
+  async #settle(resolved: ResolvedRoute, receipt: Receipt, way: Admitted): Promise<Verdict> {
+    const shed = way.passage.settle();
+    return shed === null ? await this.#commit(resolved, receipt, way) : shedVerdict(shed);
   }
 
-  async #commit(resolved: ResolvedRoute, receipt: Receipt): Promise<Verdict> {
+  async #commit(resolved: ResolvedRoute, receipt: Receipt, { stopwatch, trace }: Way): Promise<Verdict> {
     const { installed, route } = resolved;
     const draft = draftReceipt({ route, receipt, newId: this.#options.newId });
-    const commitment = await this.#options.commits.submit(installed.packId, installed.namespace, draft);
+    stopwatch.lap('draft');
+    const span = trace?.send({
+      receiptId: draft.receiptId,
+      events: draft.events.length,
+      bodyBytes: draft.body.length,
+    });
+    const traced = span === undefined ? draft : { ...draft, traceContext: span.traceContext };
+    const commitment = await this.#options.commits.submit(installed.packId, installed.namespace, traced);
+    stopwatch.lap('commit');
+    span?.end(commitment.kind === 'stored' ? null : commitment.kind);
     const verdict = verdictOf(commitment, route.ack);
     if (commitment.kind !== 'stored') return verdict;
     const { receiptId } = commitment.result;
     return { ...verdict, about: { ...subjectOf(resolved), receiptId, error: draft.quarantine } };
   }
 }
+
+/** What goes with one request through its decision. */
+interface Way {
+  readonly readBody: ReadBody;
+  readonly stopwatch: Stopwatch<AdmissionStage>;
+  readonly trace: RequestTrace | null;
+}
+
+interface Admitted extends Way {
+  readonly passage: Passage;
+}
+
+/** In traces alone, where servers use this number for it: nobody is there to be answered. */
+const CLIENT_CLOSED_REQUEST = 499;
 
 function subjectOf({ installed, pack, route }: ResolvedRoute): VerdictSubject {
   return { namespace: installed.namespace, pack: pack.name, route: route.name };

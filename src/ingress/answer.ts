@@ -1,6 +1,6 @@
 import { ERRORS } from '../core/errors.js';
 import type { MaterializeResult } from '../store/store.js';
-import type { RefusalCode } from './decision.js';
+import type { AdmissionDecision, RefusalCode } from './decision.js';
 
 /** One HTTP answer, whole; neither transport adds to its meaning. */
 export interface Answer {
@@ -21,7 +21,15 @@ export function answer(
   return { status, contentType, body: Buffer.from(body, 'utf8'), headers };
 }
 
-type Reason = 'overloaded' | 'store_unavailable' | 'commit_deadline' | 'paused' | 'draining';
+export const RETRY_REASONS = [
+  'overloaded',
+  'store_unavailable',
+  'commit_deadline',
+  'paused',
+  'draining',
+] as const;
+
+type Reason = (typeof RETRY_REASONS)[number];
 
 /** What a 503 tells the sender: why, in the closed set of the contract, and when to come back (seconds, 1–120). */
 const UNAVAILABLE: Partial<Record<RefusalCode, { reason: Reason; retryAfterSeconds: number }>> = {
@@ -34,6 +42,11 @@ const UNAVAILABLE: Partial<Record<RefusalCode, { reason: Reason; retryAfterSecon
   // Nothing was stored and a repeat is safe: to a sender that is a store which cannot take it now.
   internal: { reason: 'store_unavailable', retryAfterSeconds: 30 },
 };
+
+/** Why a sender is told to come again; `null`: it is not. */
+export function retryReasonOf(decision: AdmissionDecision): Reason | null {
+  return UNAVAILABLE[decision as RefusalCode]?.reason ?? null;
+}
 
 export const PROBLEM = 'application/problem+json';
 

@@ -66,7 +66,7 @@ export class ConnectionGuard {
     }
     const code = BY_PARSER_CODE[error.code ?? ''] ?? 'bad_request';
     this.#refused.add(socket);
-    this.#onDecision(error.code === 'HPE_INVALID_EOF_STATE' ? 'truncated' : code, null);
+    this.#onDecision(error.code === 'HPE_INVALID_EOF_STATE' ? 'truncated' : code);
     socket.end(rawResponse(problem(code)));
     const cancel = this.#clock.after(LINGER_MS, () => socket.destroy());
     socket.once('close', cancel);

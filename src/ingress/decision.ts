@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../core/errors.js';
+import type { AdmissionStage, StageTimes } from '../core/stopwatch.js';
 
 /** The codes of the error table that a sender can meet at the ingress. */
 export type RefusalCode = Extract<
@@ -44,7 +45,23 @@ export type AdmissionDecision =
  * - `commit_wait`: its commit would have to wait too long, at the measured rate of commits;
  * - `queue_age`: the same, and what waits is older than the target already.
  */
-export type ShedReason = 'requests' | 'bytes' | 'unverified' | 'commit_wait' | 'queue_age';
+export const SHED_REASONS = ['requests', 'bytes', 'unverified', 'commit_wait', 'queue_age'] as const;
 
-/** @param shed `null` for every decision but `overloaded` */
-export type DecisionObserver = (decision: AdmissionDecision, shed: ShedReason | null) => void;
+export type ShedReason = (typeof SHED_REASONS)[number];
+
+/** What was measured about a decision; nothing in it was written by a sender. */
+export interface DecisionDetails {
+  /** Whose request it was; `null`: its URL names nothing that is served here. */
+  readonly subject: { readonly namespace: string; readonly pack: string; readonly route: string } | null;
+  /** Of a refusal for overload. */
+  readonly shed: ShedReason | null;
+  /** What it was stored as. */
+  readonly receiptId: string | null;
+  /** From the head of the request to the decision. */
+  readonly elapsedMs: number;
+  /** Of the stages that were passed. */
+  readonly stages: StageTimes<AdmissionStage>;
+}
+
+/** Without details: nothing of the request was looked at, or its sender went away. */
+export type DecisionObserver = (decision: AdmissionDecision, details?: DecisionDetails) => void;

@@ -16,12 +16,14 @@ export interface Place {
   release(): void;
 }
 
-interface Held {
-  requests: number;
-  bytes: number;
+export interface Held {
+  readonly requests: number;
+  readonly bytes: number;
 }
 
-const NOTHING: Readonly<Held> = { requests: 0, bytes: 0 };
+type Holding = { -readonly [Name in keyof Held]: Held[Name] };
+
+const NOTHING: Held = { requests: 0, bytes: 0 };
 
 /** Of each limit, what is kept for those who hold less than an equal share. */
 const HEADROOM = 1 / 4;
@@ -35,19 +37,15 @@ const HEADROOM = 1 / 4;
 export class FairBound {
   readonly #limits: BoundLimits;
   /** Those who hold something, and nobody else. */
-  readonly #tenants = new Map<string, Held>();
-  readonly #total: Held = { requests: 0, bytes: 0 };
+  readonly #tenants = new Map<string, Holding>();
+  readonly #total: Holding = { requests: 0, bytes: 0 };
 
   constructor(limits: BoundLimits) {
     this.#limits = limits;
   }
 
-  get requests(): number {
-    return this.#total.requests;
-  }
-
-  get bytes(): number {
-    return this.#total.bytes;
+  get held(): Held {
+    return { ...this.#total };
   }
 
   /** Why a request could not enter now; `null`: it could. */
@@ -91,7 +89,7 @@ export class FairBound {
   }
 
   /** @param isOnly the tenant's only request: it may use all that is left, however large its body is. */
-  #fits(what: Exceeded, held: Readonly<Held>, more: number, isOnly: boolean): boolean {
+  #fits(what: Exceeded, held: Held, more: number, isOnly: boolean): boolean {
     const limit = this.#limits[what];
     const total = this.#total[what] + more;
     if (total > limit) return false;
@@ -99,7 +97,7 @@ export class FairBound {
     return held[what] + more <= limit / (this.#tenants.size + 1);
   }
 
-  #add(held: Held, requests: number, bytes: number): void {
+  #add(held: Holding, requests: number, bytes: number): void {
     for (const count of [held, this.#total]) {
       count.requests += requests;
       count.bytes += bytes;

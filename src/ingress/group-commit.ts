@@ -28,8 +28,8 @@ export interface GroupCommitOptions {
   readonly clock: Clock;
   /** Called after each durable commit, to wake the local scheduler. */
   readonly onCommitted: (enqueued: Enqueued) => void;
-  /** Called after each of them with what it held, as `loadOf` counts it. */
-  readonly onServed?: (namespace: string, units: number, elapsedMs: number) => void;
+  /** Called once for each commit, with how it ended and how long it took. */
+  readonly onCommitEnded?: (commit: CommitReport) => void;
   /** Called once for each commit that failed, however many receipts it had. */
   readonly onFailure: (packId: number, error: unknown) => void;
   /** Receipts of one commit, ≥ 1. Default 64. */
@@ -42,6 +42,15 @@ export interface GroupCommitOptions {
   readonly deadlineMs?: number;
 }
 
+export interface CommitReport {
+  readonly outcome: 'stored' | 'refused' | 'unavailable' | 'failed';
+  readonly namespace: string;
+  readonly receipts: number;
+  /** Of its receipts, as `unitsOf` counts them. */
+  readonly units: number;
+  readonly elapsedMs: number;
+}
+
 /** What became of one receipt. Only `stored` is a promise to its sender (ADM-1). */
 export type Commitment =
   | { readonly kind: 'stored'; readonly result: MaterializeResult }
@@ -52,6 +61,8 @@ export type Commitment =
   | { readonly kind: 'deadline' }
   /** This receipt alone cannot be stored: a bug, or data the engine refuses. */
   | { readonly kind: 'failed'; readonly error: unknown };
+
+type Failure = Extract<Commitment, { kind: 'refused' | 'unavailable' | 'failed' }>;
 
 interface Waiter {
   readonly draft: ReceiptDraft;
@@ -87,7 +98,7 @@ const DEFAULTS = {
   maxBytes: 4 * 2 ** 20,
   gatherMs: 0,
   deadlineMs: 10_000,
-  onServed: () => {},
+  onCommitEnded: () => {},
 };
 
 const NO_LOAD: CommitLoad = { units: 0, committingUnits: 0, committingMs: 0, oldestMs: 0 };
@@ -98,6 +109,14 @@ export class GroupCommit {
 
   constructor(options: GroupCommitOptions) {
     this.#options = { ...DEFAULTS, ...options };
+  }
+
+  /** Receipts that wait for a commit; those of commits in flight are not among them. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const queue of this.#queues.values())
+      for (const waiters of queue.waiting.values()) waiting += waiters.length;
+    return waiting;
   }
 
   /** Units of a full commit. */
@@ -264,7 +283,7 @@ export class GroupCommit {
    */
   async #isolate(queue: NamespaceQueue, { packId, waiters }: Group): Promise<void> {
     let outages = 0;
-    let last: Commitment | null = null;
+    let last: Failure | null = null;
     for (const waiter of waiters) {
       if (waiter.settled) continue;
       if (outages < OUTAGES_OF_THE_STORE) last = await this.#commit(queue, { packId, waiters: [waiter] });
@@ -274,31 +293,44 @@ export class GroupCommit {
   }
 
   /** Settles the group and returns `null`, or returns why none of it was stored. */
-  async #commit(queue: NamespaceQueue, { packId, waiters: group }: Group): Promise<Commitment | null> {
-    const { clock, onServed, onFailure, onCommitted } = this.#options;
+  async #commit(queue: NamespaceQueue, group: Group): Promise<Failure | null> {
+    const { clock, onCommitEnded, onCommitted } = this.#options;
     const { namespace } = queue;
-    const receipts = group.map((waiter) => waiter.draft);
+    const { packId, waiters } = group;
     const since = clock.monotonic();
     queue.committingSince = since;
-    queue.committing = group;
+    queue.committing = waiters;
+    const ended = await this.#store(namespace, group);
+    const elapsedMs = clock.monotonic() - since;
+    queue.committingSince = null;
+    queue.committing = [];
+    const facts = { namespace, receipts: waiters.length, units: sumUnits(waiters), elapsedMs };
+    if ('kind' in ended) {
+      onCommitEnded({ outcome: ended.kind, ...facts });
+      return ended;
+    }
+    onCommitEnded({ outcome: 'stored', ...facts });
+    waiters.forEach((waiter, place) => {
+      waiter.settle({ kind: 'stored', result: ended[place]! });
+    });
+    onCommitted({ packId, queueClasses: classesOf(waiters) });
+    return null;
+  }
+
+  async #store(
+    namespace: string,
+    { packId, waiters }: Group,
+  ): Promise<readonly MaterializeResult[] | Failure> {
+    const receipts = waiters.map((waiter) => waiter.draft);
     try {
       const outcome = await this.#materialize({ packId, namespace, receipts });
       if ('refused' in outcome) return { kind: 'refused', status: outcome.refused };
-      if (outcome.length !== group.length)
-        throw new Error('the store answered for another number of receipts');
-      onServed(namespace, sumUnits(group), clock.monotonic() - since);
-      group.forEach((waiter, place) => {
-        waiter.settle({ kind: 'stored', result: outcome[place]! });
-      });
+      if (outcome.length === receipts.length) return outcome;
+      throw new Error('the store answered for another number of receipts');
     } catch (error) {
-      onFailure(packId, error);
+      this.#options.onFailure(packId, error);
       return { kind: isInfrastructure(error) ? 'unavailable' : 'failed', error };
-    } finally {
-      queue.committingSince = null;
-      queue.committing = [];
     }
-    onCommitted({ packId, queueClasses: classesOf(receipts) });
-    return null;
   }
 
   /** Async, so that a store which throws at once fails as one that rejects. */
@@ -314,8 +346,8 @@ export class GroupCommit {
 
 const OUTAGES_OF_THE_STORE = 2;
 
-function classesOf(receipts: readonly ReceiptDraft[]): readonly QueueClass[] {
-  return [...new Set(receipts.flatMap(({ events }) => events.map(({ queueClass }) => queueClass)))];
+function classesOf(waiters: readonly Waiter[]): readonly QueueClass[] {
+  return [...new Set(waiters.flatMap(({ draft: { events } }) => events.map(({ queueClass }) => queueClass)))];
 }
 
 function isInfrastructure(error: unknown): boolean {

@@ -1,6 +1,13 @@
 import type { Logger } from 'pino';
-import { type Admission, type ReadBody, refuse, type Verdict } from './admission.js';
-import type { AdmissionDecision, DecisionObserver } from './decision.js';
+import {
+  type Admission,
+  type ReadBody,
+  refuse,
+  type Timing,
+  type Verdict,
+  type VerdictSubject,
+} from './admission.js';
+import type { AdmissionDecision, DecisionDetails, DecisionObserver, ShedReason } from './decision.js';
 import { describeError } from './describe-error.js';
 import type { Health } from './health.js';
 import { pathOf, type RequestHead } from './request-head.js';
@@ -40,8 +47,8 @@ export function requestDecider({
     },
 
     record(verdict, client) {
-      const { decision, reason, about, shed = null } = verdict === 'truncated' ? TRUNCATED : verdict;
-      if (decision !== null) onDecision(decision, shed);
+      const { decision, reason, about, shed, timing } = verdict === 'truncated' ? TRUNCATED : verdict;
+      if (decision !== null) onDecision(decision, timing && detailsOf(timing, about, shed));
       const warning = decision === null ? undefined : WARNINGS[decision];
       const level = warning === undefined ? 'debug' : 'warn';
       if (!log.isLevelEnabled(level)) return;
@@ -53,7 +60,16 @@ export function requestDecider({
   };
 }
 
-const TRUNCATED: Pick<Verdict, 'decision' | 'reason' | 'about' | 'shed'> = { decision: 'truncated' };
+const TRUNCATED: Omit<Verdict, 'answer'> = { decision: 'truncated' };
+
+function detailsOf(
+  { elapsedMs, stages }: Timing,
+  about: VerdictSubject | undefined,
+  shed: ShedReason | undefined,
+): DecisionDetails {
+  const subject = about ? { namespace: about.namespace, pack: about.pack, route: about.route } : null;
+  return { subject, shed: shed ?? null, receiptId: about?.receiptId ?? null, elapsedMs, stages };
+}
 
 /** What somebody has to see to: the sender was told less than what the log says, or nothing at all. */
 const WARNINGS: Partial<Record<AdmissionDecision, string>> = {

@@ -5,17 +5,17 @@ import type { Clock } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
 import type { NewId } from '../core/ids.js';
 import type { Random } from '../core/random.js';
+import type { Tracing } from '../core/tracing.js';
 import type { Enqueued } from '../core/work.js';
 import type { Store } from '../store/store.js';
 import { Admission } from './admission.js';
 import { AdmissionControl } from './admission-control.js';
-import { AdmissionCounters, type AdmissionCounts } from './admission-counters.js';
 import { ConnectionGuard } from './connection-guard.js';
 import type { DecisionObserver } from './decision.js';
 import { describeError } from './describe-error.js';
-import type { BoundLimits } from './fair-bound.js';
+import type { BoundLimits, Held } from './fair-bound.js';
 import { answerFetch } from './fetch-handler.js';
-import { GroupCommit, type GroupCommitOptions } from './group-commit.js';
+import { type CommitReport, GroupCommit, type GroupCommitOptions } from './group-commit.js';
 import { Health, type HealthCheck } from './health.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits, httpListener } from './http-listener.js';
 import { type RequestDecider, requestDecider } from './request-decider.js';
@@ -32,8 +32,12 @@ export interface IngressOptions {
   readonly checks: Readonly<Record<string, HealthCheck>>;
   /** Called after each durable commit, to wake the local scheduler. */
   readonly onCommitted: (enqueued: Enqueued) => void;
+  /** Called once for each commit, with how it ended and how long it took. */
+  readonly onCommitEnded?: (commit: CommitReport) => void;
   /** Called once for each request, with how it ended. */
   readonly onDecision?: DecisionObserver;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | null;
   /** Body limit of routes that set none. Default 5 MiB: an entry of TiDB has 6. */
   readonly maxBodyBytes?: number;
   /** Verified and not yet answered, shared out between namespaces. Default 4,096 requests and 128 MiB. */
@@ -53,8 +57,8 @@ export interface IngressOptions {
  *      └───────────────────┴─────────close─────────────────────────▶
  */
 export interface Ingress {
-  /** What was decided so far, by reason. */
-  readonly counts: AdmissionCounts;
+  /** What it holds now. */
+  readonly load: IngressLoad;
   /** Opens the port (0: any free one). Rejects when it is taken, or after `close`. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ readonly url: string }>;
   /** Serves one request in the process, by the same decisions; works without `listen`. */
@@ -63,6 +67,15 @@ export interface Ingress {
   beginDrain(): void;
   /** Drains, waits up to `timeoutMs` for answers in flight, then closes the port and every connection. Idempotent. */
   close(options: { readonly timeoutMs: number }): Promise<void>;
+}
+
+export interface IngressLoad {
+  /** Requests being read and verified, and the bytes of their bodies. */
+  readonly unverified: Held;
+  /** Those that are verified and not yet answered. */
+  readonly verified: Held;
+  /** Receipts that wait for a commit. */
+  readonly waitingReceipts: number;
 }
 
 const MEBIBYTE = 2 ** 20;
@@ -78,8 +91,8 @@ export function createIngress(options: IngressOptions): Ingress {
 
 class HttpIngress implements Ingress {
   readonly #clock: Clock;
-  readonly #counters = new AdmissionCounters();
   readonly #control: AdmissionControl;
+  readonly #commits: GroupCommit;
   readonly #decider: RequestDecider;
   readonly #app: FastifyInstance;
   #draining = false;
@@ -89,23 +102,20 @@ class HttpIngress implements Ingress {
   constructor(options: IngressOptions) {
     const { clock, log } = options;
     const isDraining = (): boolean => this.#draining;
-    const observer = guarded(options.onDecision ?? (() => {}), log, 'the decision observer failed');
-    const onDecision: DecisionObserver = (decision, shed) => {
-      this.#counters.observe(decision, shed);
-      observer(decision, shed);
-    };
+    const onDecision = guarded(options.onDecision ?? (() => {}), log, 'the decision observer failed');
     this.#clock = clock;
-    const commits = groupCommit(options, (...served) => this.#control.committed(...served));
-    this.#control = admissionControl(options, commits);
+    this.#commits = groupCommit(options, (report) => this.#control.commitEnded(report));
+    this.#control = admissionControl(options, this.#commits);
     const health = new Health({ checks: options.checks, clock, isDraining });
     const admission = new Admission({
       resolve: options.resolve,
-      commits,
+      commits: this.#commits,
       control: this.#control,
       clock,
       newId: options.newId,
       maxBodyBytes: options.maxBodyBytes ?? 5 * MEBIBYTE,
       isDraining,
+      tracing: options.tracing ?? null,
     });
     this.#decider = requestDecider({ health, admission, log, onDecision });
     this.#app = httpListener({
@@ -117,8 +127,8 @@ class HttpIngress implements Ingress {
     });
   }
 
-  get counts(): AdmissionCounts {
-    return this.#counters.counts;
+  get load(): IngressLoad {
+    return { ...this.#control.load, waitingReceipts: this.#commits.waiting };
   }
 
   async listen({
@@ -183,16 +193,18 @@ function admissionControl(options: IngressOptions, commits: GroupCommit): Admiss
   });
 }
 
-function groupCommit(
-  { store, clock, log, onCommitted, groupCommit: bounds }: IngressOptions,
-  onServed: NonNullable<GroupCommitOptions['onServed']>,
-): GroupCommit {
+function groupCommit(options: IngressOptions, onEnded: (report: CommitReport) => void): GroupCommit {
+  const { store, clock, log, onCommitted, onCommitEnded, groupCommit: bounds } = options;
+  const observer = guarded(onCommitEnded ?? (() => {}), log, 'the commit observer failed');
   return new GroupCommit({
     ...bounds,
     clock,
-    onServed,
     materialize: (request) => store.materialize(request),
     onCommitted: guarded(onCommitted, log, 'waking the scheduler failed'),
+    onCommitEnded(report) {
+      onEnded(report);
+      observer(report);
+    },
     onFailure: (packId, error) => log.error({ packId, error: describeError(error) }, 'a commit failed'),
   });
 }

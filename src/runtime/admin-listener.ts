@@ -4,13 +4,15 @@ import { LaneheadError } from '../core/errors.js';
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 /**
- * Health on a port of its own, for those who must not reach the webhook port. Loopback only: what else will be served
- * here is for operators.
+ * Health and metrics on a port of its own, for those who must not reach the webhook port. Loopback only: what else will
+ * be served here is for operators.
  * @param handle answers `/livez` and `/readyz`
+ * @param scrape answers `/metrics`
  */
 export async function openAdminListener(
   address: { readonly host?: string; readonly port: number },
   handle: (request: Request) => Promise<Response>,
+  scrape: () => Promise<{ readonly contentType: string; readonly text: string }>,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const host = address.host ?? '127.0.0.1';
   if (!LOOPBACK.includes(host)) {
@@ -26,6 +28,10 @@ export async function openAdminListener(
         .send(await response.text());
     });
   }
+  app.get('/metrics', async (_request, reply) => {
+    const { contentType, text } = await scrape();
+    return await reply.header('content-type', contentType).send(text);
+  });
   const url = await app.listen({ host, port: address.port });
   return { url, close: async () => void (await app.close()) };
 }

@@ -29,7 +29,7 @@ export interface LaneheadOptions {
   readonly role?: Role;
   /** Where to listen; without it requests come in through `handle` alone. Port 0: any free one. */
   readonly listen?: { readonly host?: string; readonly port: number };
-  /** Where health is served beside it; default: nowhere. */
+  /** Where health and metrics are served beside it; default: nowhere, and nothing is counted. */
   readonly admin?: { readonly host?: string; readonly port: number };
   /** Slots, budget, lease and deadlines of the drain. */
   readonly drain?: Partial<SupervisorSettings>;
@@ -43,9 +43,13 @@ export interface LaneheadOptions {
   readonly poolSize?: number;
   /** Connections on MySQL that only admission uses (ADM-4). Default 5: as many namespaces commit at one time. */
   readonly admissionPoolSize?: number;
+  /** Logs where the time of each request and item goes, and measures it where metrics are served. Default false. */
+  readonly stageTiming?: boolean;
+  /** A request's trace goes on with the `traceparent` of its sender, whoever that is. Default false: it links to it. */
+  readonly trustTraceparent?: boolean;
   /** Accepts settings under which a power cut loses commits. Default false. */
   readonly unsafeDurability?: boolean;
-  /** Default: silent. */
+  /** Gets no field under a key that names a secret. Default: silent. */
   readonly logger?: Logger;
 }
 
@@ -57,6 +61,8 @@ export interface Settings extends LaneheadOptions {
   readonly poolSize: number;
   readonly admissionPoolSize: number;
   readonly unsafeDurability: boolean;
+  readonly stageTiming: boolean;
+  readonly trustTraceparent: boolean;
 }
 
 export const NAMESPACE = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -111,6 +117,8 @@ const optionsSchema = z
       trustProxy: proxies.optional(),
       poolSize: whole(1, MAX_POOL_SIZE).optional(),
       admissionPoolSize: whole(1, MAX_POOL_SIZE).optional(),
+      stageTiming: z.boolean('must be true or false').optional(),
+      trustTraceparent: z.boolean('must be true or false').optional(),
       unsafeDurability: z.boolean('must be true or false').optional(),
       logger: logger.optional(),
     },
@@ -151,6 +159,8 @@ export function settingsOf(options: LaneheadOptions): Settings {
     poolSize: options.poolSize ?? 10,
     admissionPoolSize: options.admissionPoolSize ?? 5,
     unsafeDurability: options.unsafeDurability ?? false,
+    stageTiming: options.stageTiming ?? false,
+    trustTraceparent: options.trustTraceparent ?? false,
   };
 }
 

@@ -24,6 +24,8 @@ import { Installations } from './installations.js';
 import { openServingStore, type ServingStore } from './open-store.js';
 import { type LaneheadOptions, type Settings, settingsOf } from './options.js';
 import { changePackStatus, type PackStatusChange } from './pack-status.js';
+import { redactingLogger } from './redacting-logger.js';
+import { Signals } from './signals.js';
 
 export interface Started {
   /** Where webhooks come in; `null` without `listen`. */
@@ -75,6 +77,7 @@ interface Parts {
   readonly coverage: CoverageSweep;
   readonly ingress: Ingress;
   readonly supervisor: Supervisor | null;
+  readonly signals: Signals;
   readonly admin: { readonly url: string; close(): Promise<void> } | null;
   readonly url: string | null;
 }
@@ -162,7 +165,7 @@ async function openParts(
   unlessStopped: UnlessStopped,
   onFailure: (close: () => unknown) => void,
 ): Promise<Parts> {
-  const log = settings.logger ?? silentLog();
+  const log = redactingLogger(settings.logger ?? silentLog());
   const opened = await openServingStore(settings);
   onFailure(() => opened.close());
   for (const warning of opened.warnings) log.warn({ engine: opened.store.engine }, warning);
@@ -170,32 +173,43 @@ async function openParts(
   const installations = new Installations(opened.store, systemClock);
   onFailure(() => installations.close());
   await unlessStopped(installations.use(settings));
+  const signals = await openSignals({ settings, opened, installations, log });
+  onFailure(() => signals.close());
   const supervisor =
-    settings.role === 'ingress' ? null : await openSupervisor(settings, opened, installations, log);
+    settings.role === 'ingress'
+      ? null
+      : await openSupervisor({ settings, opened, installations, signals, log });
   onFailure(() => supervisor?.stop({ timeoutMs: 0 }));
   const coverage = new CoverageSweep(opened.store, systemClock, (error) =>
     log.warn({ err: error }, 'the coverage check failed'),
   );
-  const ingress = openIngress({ settings, opened, installations, supervisor, coverage, log });
+  const ingress = openIngress({ settings, opened, installations, signals, supervisor, coverage, log });
   onFailure(() => ingress.close({ timeoutMs: 0 }));
-  const admin = settings.admin
-    ? await openAdminListener(settings.admin, (request) => ingress.handle(request))
-    : null;
+  signals.watch(ingress, supervisor);
+  const admin =
+    settings.admin && signals.scrape
+      ? await openAdminListener(settings.admin, (request) => ingress.handle(request), signals.scrape)
+      : null;
   onFailure(() => admin?.close());
   const url = settings.listen ? (await ingress.listen({ host: '127.0.0.1', ...settings.listen })).url : null;
-  await unlessStopped(Promise.resolve());
+  await unlessStopped(signals.logStart());
   supervisor?.start();
   installations.follow(supervisor);
   void coverage.run();
-  return { opened, coverage, installations, ingress, supervisor, admin, url };
+  return { opened, coverage, installations, ingress, supervisor, signals, admin, url };
 }
 
-async function openSupervisor(
-  settings: Settings,
-  opened: ServingStore,
-  installations: Installations,
-  log: Logger,
-): Promise<Supervisor> {
+function openSignals({ settings, opened, installations, log }: Omit<Wired, 'signals'>): Promise<Signals> {
+  return Signals.open({
+    settings,
+    store: opened.store,
+    installed: () => installations.served.map(({ installed }) => installed),
+    clock: systemClock,
+    log: flowLog(log),
+  });
+}
+
+async function openSupervisor({ settings, opened, installations, signals, log }: Wired): Promise<Supervisor> {
   return createSupervisor({
     store: opened.store,
     packs: installations.served,
@@ -206,15 +220,17 @@ async function openSupervisor(
     nextTurn: systemNextTurn,
     log: flowLog(log),
     holder: `${hostname()}/${process.pid}`,
+    tracing: signals.tracing,
   });
 }
 
-type Wired = Pick<Parts, 'opened' | 'installations' | 'supervisor' | 'coverage'> & {
+type Wired = Pick<Parts, 'opened' | 'installations' | 'signals'> & {
   readonly settings: Settings;
   readonly log: Logger;
 };
 
-function openIngress({ settings, opened, installations, supervisor, coverage, log }: Wired): Ingress {
+function openIngress(wired: Wired & Pick<Parts, 'supervisor' | 'coverage'>): Ingress {
+  const { settings, opened, installations, signals, supervisor, coverage, log } = wired;
   const { store } = opened;
   const { admission } = settings;
   return createIngress({
@@ -230,6 +246,9 @@ function openIngress({ settings, opened, installations, supervisor, coverage, lo
       coverage: coverage.check,
     },
     onCommitted: ({ packId, queueClasses }) => supervisor?.wake(packId, queueClasses),
+    onCommitEnded: signals.onCommitEnded,
+    onDecision: signals.onDecision,
+    tracing: signals.tracing,
     maxBodyBytes: settings.maxBodyBytes,
     targetWaitMs: admission.targetWaitMs,
     groupCommit: { deadlineMs: admission.commitDeadlineMs },
@@ -256,6 +275,7 @@ async function stopParts(starting: Promise<Parts> | null, timeoutMs: number): Pr
   parts.coverage.close();
   await Promise.all([parts.supervisor?.stop({ timeoutMs }), parts.ingress.close({ timeoutMs })]);
   await parts.admin?.close();
+  parts.signals.close();
   await parts.opened.close();
 }
 

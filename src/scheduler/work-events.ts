@@ -1,4 +1,5 @@
 import type { Outcome } from '../core/outcome.js';
+import type { DrainStage, StageTimes } from '../core/stopwatch.js';
 import type { WorkItemState } from '../core/work.js';
 import type { ClaimedItem, ClaimResult } from '../store/store.js';
 import type { ClaimDecision } from './claim-limiter.js';
@@ -38,6 +39,7 @@ export interface WorkEventMap {
     /** Of its budget, this one included. */
     readonly failures: number;
     readonly elapsedMs: number;
+    readonly stages: StageTimes<DrainStage>;
   };
   /** The store refused the outcome: the lease belongs to somebody else (OWN-5). */
   lost: { readonly item: ClaimedItem; readonly outcome: Outcome };

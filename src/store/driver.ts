@@ -19,6 +19,8 @@ export interface Driver {
   exclusively<T>(name: string, work: () => Promise<T>): Promise<T>;
   /** What was measured in passing; asks the database nothing. */
   pressure(): DriverPressure;
+  /** `null` without a pool. */
+  pool(): PoolGauge | null;
   close(): Promise<void>;
 }
 
@@ -30,4 +32,14 @@ export interface DriverPressure {
   readonly statementMs: number;
   /** Size of SQLite's write-ahead log; `null` on other engines. */
   readonly walBytes: number | null;
+}
+
+/** A pool of connections as it stands. */
+export interface PoolGauge {
+  /** Connections it may open. */
+  readonly size: number;
+  readonly leased: number;
+  readonly idle: number;
+  /** Calls that wait for a connection. */
+  readonly waiting: number;
 }

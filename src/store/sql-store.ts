@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import type { Random } from '../core/random.js';
-import type { Driver } from './driver.js';
+import type { Driver, PoolGauge } from './driver.js';
 import { migrate, schemaStatus } from './migrations/migrator.js';
 import { type Plan, read } from './plan.js';
 import { retrying } from './retrying.js';
@@ -69,6 +69,7 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
     decideHeld: (eventId, decision) => within(() => decideHeld(eventId, decision)),
 
     stats: ({ exact }) => asking(() => reports.stats(exact)),
+    queueGauges: (packIds) => asking(() => reports.queueGauges(packIds)),
     listEvents: (filter) => asking(() => reports.listEvents(filter)),
     showEvent: (eventId) => asking(() => reports.showEvent(eventId)),
     listReceipts: (filter) => asking(() => reports.listReceipts(filter)),
@@ -77,6 +78,7 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
     schemaStatus: () => schemaStatus(foreground),
     migrate: () => migrate(driver),
     pressure: async () => ({ ...driver.pressure(), inboxDepth: null }),
+    pools: async () => poolsOf(driver, foreground),
     ping: async () => void (await foreground.query(() => read(ping))),
     close: async () =>
       void (await Promise.all([driver.close(), foreground === driver || foreground.close()])),
@@ -85,3 +87,13 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
 
 /** From the second try on, what an unanswered COMMIT claimed under this token is adopted. */
 const adopts = ({ repeat = false }: ClaimRequest, attempt: number): boolean => repeat || attempt > 1;
+
+function poolsOf(driver: Driver, foreground: Driver): Readonly<Record<string, PoolGauge>> {
+  const named = foreground === driver ? { shared: driver } : { drain: driver, admission: foreground };
+  return Object.fromEntries(
+    Object.entries(named).flatMap(([name, one]) => {
+      const gauge = one.pool();
+      return gauge === null ? [] : [[name, gauge]];
+    }),
+  );
+}

@@ -15,12 +15,13 @@ import type {
   WorkItemState,
   WorkType,
 } from '../core/work.js';
-import type { DriverPressure } from './driver.js';
+import type { DriverPressure, PoolGauge } from './driver.js';
 import type {
   EventDetail,
   EventFilter,
   EventSummary,
   Page,
+  QueueGauge,
   ReceiptFilter,
   ReceiptSummary,
   SchemaStatus,
@@ -28,6 +29,7 @@ import type {
   StoredReceipt,
 } from './views.js';
 
+export type { PoolGauge } from './driver.js';
 export { AccessRefused, Contention, openingFailure, StoreOutage } from './failures.js';
 export type * from './views.js';
 
@@ -75,6 +77,8 @@ export interface ReceiptDraft {
   readonly quarantine: WorkError | null;
   /** Identity of the request when no event carries one (no events, or quarantined): 32 bytes. */
   readonly requestKey: Uint8Array;
+  /** The trace its Events' runs go on with: `traceparent`, and `tracestate` behind a space; at most 600 characters. */
+  readonly traceContext?: string | null;
 }
 
 /** One Event with its `connector_event` WorkItem, before the commit. All keys are scoped digests (`core/identity`). */
@@ -182,6 +186,8 @@ export interface ClaimedItem {
   readonly queueClass: QueueClass;
   readonly laneKey: string | null;
   readonly laneOrdinal: number;
+  /** From when on it was due; epoch ms of the database. */
+  readonly runAfter: number;
   /** Claims so far, this one included; only rises. */
   readonly attempt: number;
   readonly failures: number;
@@ -250,6 +256,8 @@ export interface LoadedEvent {
   readonly receivedAt: number;
   readonly origin: EventOrigin;
   readonly parentId: string | null;
+  /** Of its receipt, as it was stored; `null`: it was not traced. */
+  readonly traceContext: string | null;
 }
 
 /**
@@ -318,6 +326,8 @@ export interface Store extends WorkItemService {
   decideHeld(eventId: string, decision: HeldDecision): Promise<readonly HeldResult[]>;
 
   stats(options: { exact: boolean }): Promise<Stats>;
+  /** One for each of these packs that is installed, in no order. */
+  queueGauges(packIds: readonly number[]): Promise<readonly QueueGauge[]>;
   listEvents(filter: EventFilter): Promise<Page<EventSummary & { readonly state: WorkItemState | null }>>;
   showEvent(eventId: string): Promise<EventDetail | null>;
   listReceipts(filter: ReceiptFilter): Promise<Page<ReceiptSummary>>;
@@ -327,6 +337,8 @@ export interface Store extends WorkItemService {
   migrate(): Promise<{ readonly applied: readonly string[] }>;
   /** Answered beside the queue of other calls, without a statement. */
   pressure(): Promise<StorePressure>;
+  /** The same for the connections: `drain` and `admission`, or `shared` by both; nothing where there is no pool. */
+  pools(): Promise<Readonly<Record<string, PoolGauge>>>;
   /** One short statement; rejects with `StoreOutage` when the database cannot be reached. */
   ping(): Promise<void>;
   /** Idempotent; later calls of other verbs reject. */

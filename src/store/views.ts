@@ -1,5 +1,5 @@
 import type { WorkError } from '../core/outcome.js';
-import type { EventOrigin, WorkItemState } from '../core/work.js';
+import type { EventOrigin, QueueClass, WorkItemState } from '../core/work.js';
 
 /** What people and their tools read of the store. */
 
@@ -17,6 +17,16 @@ export interface ClassStats {
   readonly coalesced: number;
   /** Age of the oldest ready item; `null`: none is ready. */
   readonly oldestReadyMs: number | null;
+}
+
+/** What tells whether a pack's queue keeps up, cheap enough to be asked for all the time. */
+export interface QueueGauge {
+  readonly packId: number;
+  /** Rows in processing, over all processes; expired leases included. */
+  readonly processing: number;
+  readonly staleProcessing: number;
+  /** How long the first ready item of each class has been due; `null`: none is ready. */
+  readonly oldestReadyMs: Readonly<Record<QueueClass, number | null>>;
 }
 
 export interface PackStats {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock, NextTurn } from '../core/clock.js';
 import type { Random } from '../core/random.js';
+import type { Tracing } from '../core/tracing.js';
 import { compareVersions } from '../core/versions.js';
 import type { QueueClass } from '../core/work.js';
 import type { CallWatch } from '../executor/call-watch.js';
@@ -34,6 +35,7 @@ export interface PoolParts {
   readonly watch: CallWatch;
   readonly finalizer: Finalizer;
   readonly holder: string;
+  readonly tracing: Tracing | null;
 }
 
 /** One incarnation of a pack in this process: one scheduler, its slots, and the sweep over its marks (SCH-1). */

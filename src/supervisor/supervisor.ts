@@ -10,6 +10,7 @@
 import type { Clock, NextTurn } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
 import type { Random } from '../core/random.js';
+import type { Tracing } from '../core/tracing.js';
 import type { QueueClass } from '../core/work.js';
 import { CallWatch } from '../executor/call-watch.js';
 import { Finalizer } from '../executor/finalizer.js';
@@ -48,6 +49,8 @@ export interface SupervisorOptions {
   readonly log: FlowLog;
   /** Who claims, for people: host and process. */
   readonly holder: string;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | null;
 }
 
 export interface StopReport {
@@ -64,6 +67,8 @@ export interface Supervisor {
   readonly events: WorkEvents;
   /** Nothing runs, and every scheduler's last look found nothing claimable. */
   readonly isIdle: boolean;
+  /** Items this process holds under lease. */
+  readonly heldLeases: number;
   start(): void;
   /** Something was enqueued. Without a pack: for any of them; without classes: of any of them. */
   wake(packId?: number, queueClasses?: readonly QueueClass[]): void;
@@ -122,6 +127,10 @@ class PackSupervisor implements Supervisor {
     return this.#pools.isSound;
   }
 
+  get heldLeases(): number {
+    return this.#parts.leases.size;
+  }
+
   start(): void {
     if (this.#started || this.#stopped !== null) return;
     this.#started = true;
@@ -177,7 +186,7 @@ class PackSupervisor implements Supervisor {
 }
 
 function makeParts(options: SupervisorOptions, settings: SupervisorSettings, events: WorkEvents): PoolParts {
-  const { store, clock, random, nextTurn, log, holder, leaseLink } = options;
+  const { store, clock, random, nextTurn, log, holder, leaseLink, tracing = null } = options;
   const { leaseMs, flowDeadlineMs, abandonMs } = settings;
   return {
     store,
@@ -189,6 +198,7 @@ function makeParts(options: SupervisorOptions, settings: SupervisorSettings, eve
     log,
     events,
     holder,
+    tracing,
     leases: new LeaseHandle({ link: leaseLink, clock, nextTurn, leaseMs }),
     watch: new CallWatch(clock, nextTurn, { deadlineMs: flowDeadlineMs, abandonMs }),
     finalizer: new Finalizer({ service: store, clock, random, nextTurn, giveUpMs: GIVE_UP_LEASES * leaseMs }),

@@ -24,6 +24,7 @@ export const VERBS = {
   setPackStatus: 'people',
   decideHeld: 'people',
   stats: 'people',
+  queueGauges: 'people',
   listEvents: 'people',
   showEvent: 'people',
   listReceipts: 'people',
@@ -31,6 +32,7 @@ export const VERBS = {
   schemaStatus: 'people',
   migrate: 'people',
   pressure: 'beside',
+  pools: 'beside',
   ping: 'people',
   close: 'people',
 } as const satisfies Record<Exclude<keyof Store, 'engine' | 'honorsClaimWorkTypes'>, InboxClass | 'beside'>;

@@ -114,7 +114,8 @@ describe('configuration', () => {
       LANEHEAD_MAX_PROCESSING_ROWS: '2.5',
       LANEHEAD_FLOW_DEADLINE_MS: '',
       LANEHEAD_QUEUE_PROFILE: secret,
-      NEXUSCRM_CONNECTOR_INBOUND_STAGE_TIMING: 'true',
+      NEXUSCRM_CONNECTOR_INBOUND_STAGE_TIMING: secret,
+      LANEHEAD_TRUST_TRACEPARENT: 'yes',
       LANEHEAD_NAMESPACE: secret,
     };
     const problems = problemsOf(environment, { role: secret });
@@ -145,7 +146,7 @@ describe('configuration', () => {
     const flags = { port: '9000', adminPort: '9000' };
     expect(problemsOf({}, flags, { ...DEFAULTS, namespaces: [] })).toEqual([
       '--namespace: name at least one, or set LANEHEAD_NAMESPACES',
-      '--admin-port: the port for health must not be the port for webhooks',
+      '--admin-port: the port for health and metrics must not be the port for webhooks',
     ]);
   });
 
@@ -223,9 +224,16 @@ describe('rollout flags', () => {
     }
   });
 
-  test('a flag of a later version is refused under both names', () => {
-    for (const name of ['NEXUSCRM_CONNECTOR_INBOUND_STAGE_TIMING', 'LANEHEAD_STAGE_TIMING']) {
-      expect(problemOf(name, 'true')).toBe(`${name}: is not available in this version; leave it out`);
+  test('[FLG-4] stage timing is off, and turned on and off under both names, not under two that differ', () => {
+    const names = ['NEXUSCRM_CONNECTOR_INBOUND_STAGE_TIMING', 'LANEHEAD_STAGE_TIMING'] as const;
+    expect(read({}).options.stageTiming).toBeUndefined();
+    for (const name of names) {
+      for (const word of ['true', '1']) expect(read({ [name]: word }).options.stageTiming).toBe(true);
+      for (const word of ['false', '0']) expect(read({ [name]: word }).options.stageTiming).toBe(false);
+      expect(problemOf(name, 'on')).toBe(`${name}: must be one of true, false, 1, 0`);
     }
+    expect(problemsOf({ [names[0]]: 'true', [names[1]]: 'false' })).toEqual([
+      `${names[0]}: differs from ${names[1]}, which is the same setting; set one of them`,
+    ]);
   });
 });

@@ -165,7 +165,7 @@ describe('lanehead serve', SLOW, () => {
     const around = surroundings({
       LANEHEAD_PORT: 'hunter2',
       LANEHEAD_LEASE_MS: '1',
-      LANEHEAD_STAGE_TIMING: '1',
+      LANEHEAD_STAGE_TIMING: 'hunter2',
       LANEHEAD_WORKER_PER_PACK: '2',
       DATABASE_URL: 'mysql://root:hunter2@host:port/db',
     });
@@ -174,11 +174,11 @@ describe('lanehead serve', SLOW, () => {
     const { error } = JSON.parse(ended.stderr) as { error: { code: string; message: string } };
     expect(error.code).toBe('invalid_configuration');
     expect(error.message.split('\n').map((line) => line.split(':')[0])).toEqual([
-      'LANEHEAD_STAGE_TIMING',
       'DATABASE_URL',
       '--namespace',
       'LANEHEAD_PORT',
       'LANEHEAD_LEASE_MS',
+      'LANEHEAD_STAGE_TIMING',
       'LANEHEAD_WORKER_PER_PACK',
     ]);
     expect(ended.stderr).not.toContain('hunter2');

@@ -278,6 +278,21 @@ export function materializeCases(engine: Engine): void {
       expect(await count(at, EVENT, 'LENGTH(Payload) = 900000')).toBe(40);
     });
 
+    it('keeps the trace of a receipt for the runs of all its Events, and a duplicate does not change it', async () => {
+      const traceContext = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 vendor=opaque';
+      const traced = { delivery: 'traced', events: [{ source: 'a' }, { source: 'b' }] };
+      await at.admit({ ...traced, traceContext }, { delivery: 'not traced', events: [{ source: 'c' }] });
+      const [again] = await at.admit({ ...traced, traceContext: traceContext.replace('0af7', '1af7') });
+      expect(again!.duplicate).toBe(true);
+      const items = await at.claim();
+      const loaded = await at.store.loadEvents(items.map((item) => item.eventId));
+      expect(loaded.map((event) => [event!.sourceKey, event!.traceContext])).toEqual([
+        ['a', traceContext],
+        ['b', traceContext],
+        ['c', null],
+      ]);
+    });
+
     it('[MAT-1, EXE-2, EVO-3] writes a large body once, however many events have it', async () => {
       const body = 'x'.repeat(300_000);
       const events = Array.from({ length: 6 }, (_, i) => ({ source: `s${i}` }));

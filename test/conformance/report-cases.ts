@@ -45,6 +45,33 @@ export function reportCases(engine: Engine): void {
       }
     });
 
+    it('[MET-3] gauges count what is in processing and tell how long the first ready item of a class has been due', async () => {
+      await at.admit(
+        { events: [{ source: 'a' }, { source: 'b' }, { source: 'c' }] },
+        { events: [{ source: 'd', queueClass: 'bulk', runAfter: Date.now() + 60_000 }] },
+      );
+      const items = await at.claim();
+      expect(items).toHaveLength(3);
+      await at.sql('UPDATE _System_ConnectorWorkItem SET LeaseUntil = 1 WHERE WorkId = ?', [
+        items[0]!.lease.workId,
+      ]);
+      await at.admit({ events: [{ source: 'a' }] }, { events: [{ source: 'e', queueClass: 'interactive' }] });
+      const longer = `UPDATE _System_ConnectorWorkItem SET RunAfter = RunAfter - 5000
+        WHERE PackId = ? AND QueueClass = 'interactive'`;
+      await at.sql(longer, [at.pack.packId]);
+      const gauges = await at.store.queueGauges([at.pack.packId, at.pack.packId + 1_000_000]);
+      expect(gauges).toMatchObject([
+        {
+          packId: at.pack.packId,
+          processing: 3,
+          staleProcessing: 1,
+          oldestReadyMs: { default: null, bulk: null },
+        },
+      ]);
+      expect(gauges[0]!.oldestReadyMs.interactive).toBeGreaterThanOrEqual(5_000);
+      expect(gauges[0]!.oldestReadyMs.interactive).toBeLessThan(60_000);
+    });
+
     it('exact statistics follow the predicate where a mark is wrong', async () => {
       await at.admit({ events: [{ source: 'a' }] }, { events: [{ source: 'a' }] });
       await at.sql('UPDATE _System_ConnectorWorkItem SET Readiness = 2 WHERE PackId = ?', [at.pack.packId]);

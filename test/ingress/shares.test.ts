@@ -129,7 +129,7 @@ test('[PRS-1] the only request of a tenant may have all that is left, and gives 
   expect(bound.enter('b', 1)).toBe('bytes');
   large.release();
   large.release();
-  expect([bound.requests, bound.bytes]).toEqual([0, 0]);
+  expect(bound.held).toEqual({ requests: 0, bytes: 0 });
   expect(large.grow(1)).toBe(false);
 });
 

@@ -1,11 +1,11 @@
 import { idMaker } from '../../src/core/ids.js';
 import type { Random } from '../../src/core/random.js';
 import { systemRandom } from '../../src/core/system.js';
-import type { AdmissionCounts } from '../../src/ingress/admission-counters.js';
 import { routesOf } from '../../src/ingress/route-table.js';
 import { createIngress, type IngressOptions } from '../../src/ingress/server.js';
 import type { Pack } from '../../src/packs/types.js';
 import type { InstalledPack, MaterializeRequest, ReceiptDraft } from '../../src/store/store.js';
+import { DecisionCounts } from '../support/decision-counts.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { ingressOptions, sign, testPack } from './ingress-fixture.js';
 
@@ -48,6 +48,7 @@ export class VirtualLoad {
   readonly clock: ManualClock;
   /** Delivery keys in the order of their commits. */
   readonly stored: string[] = [];
+  readonly counts = new DecisionCounts();
   readonly #ingress;
   #store: Promise<unknown> = Promise.resolve();
   #ordinal = 0;
@@ -68,12 +69,9 @@ export class VirtualLoad {
       newId: idMaker(this.clock, systemRandom()),
       store: { materialize: (request) => this.#materialize(request, commitMs) },
       resolve: routesOf(installed.map((one) => ({ pack, installed: one }))),
+      onDecision: this.counts.observe,
       ...overrides,
     });
-  }
-
-  get counts(): AdmissionCounts {
-    return this.#ingress.counts;
   }
 
   async send(path: string, key: string, init: RequestInit = {}): Promise<Sent> {

@@ -24,6 +24,7 @@ const loaded = (change: Partial<LoadedEvent> = {}): LoadedEvent => ({
   receivedAt: NOW,
   origin: 'webhook',
   parentId: null,
+  traceContext: null,
   ...change,
 });
 const event = (change: Partial<LoadedEvent> = {}) => loadedToFlowEvent('acme', loaded(change));

@@ -66,6 +66,10 @@ export class VirtualDriver implements Driver {
     return work();
   }
 
+  pool(): null {
+    return null;
+  }
+
   pressure(): DriverPressure {
     return { poolWaitMs: 0, statementMs: 0, walBytes: 0 };
   }

@@ -173,7 +173,7 @@ export class Life {
       onCommitted: ({ packId, queueClasses }) => this.#supervisor?.wake(packId, queueClasses),
       onFailure: () => undefined,
       gatherMs: this.#traits.gatherMs,
-      onServed: (...served) => control.committed(...served),
+      onCommitEnded: (report) => control.commitEnded(report),
       maxReceipts: 8,
       deadlineMs: 3_000,
     });

@@ -37,6 +37,7 @@ export interface ReceiptSketch {
   readonly onConflict?: OnConflict;
   readonly events?: readonly EventSketch[];
   readonly quarantine?: { code: string; message: string };
+  readonly traceContext?: string;
 }
 
 let counter = 0;
@@ -89,6 +90,7 @@ export function draftReceipt(pack: InstalledPack, sketch: ReceiptSketch = {}): R
     onConflict: sketch.onConflict ?? 'hold',
     events: sketch.quarantine ? [] : events,
     quarantine: sketch.quarantine ?? null,
+    traceContext: sketch.traceContext ?? null,
     requestKey: idempotencyKey(
       scope,
       sketch.quarantine ? ['quarantine', receiptId] : ['request', sha256(body).toString('hex')],

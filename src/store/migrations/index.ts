@@ -2,6 +2,7 @@ import { drainTable, installedPackTable, namespaceTable } from './m0001-authorit
 import { eventTable, idempotencyTable, receiptTable } from './m0004-facts.js';
 import { projectionTable, schedulerLeaseTable, workItemTable } from './m0007-work.js';
 import { limitedTable, limitTable } from './m0010-limits.js';
+import { traceTable } from './m0012-trace.js';
 import type { Migration } from './migration.js';
 
 /** In order of application. Append; never edit or reorder. */
@@ -17,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   schedulerLeaseTable,
   limitTable,
   limitedTable,
+  traceTable,
 ];
 
 /** Lane ordinals below this are reserved for history that is materialized later but happened earlier. */

@@ -1,6 +1,6 @@
 import { marks, reading, repeated, writing } from '../statement.js';
 import { blockedAmong } from './lanes.js';
-import { EVENT, LIMIT, PACK, RECEIPT, WORK_ITEM } from './tables.js';
+import { EVENT, LIMIT, PACK, RECEIPT, TRACE, WORK_ITEM } from './tables.js';
 
 const MAX_ITEMS = 256;
 
@@ -107,6 +107,7 @@ export interface ItemRow {
   readonly DeliveryLaneKey: string | null;
   readonly TargetLaneKey: string | null;
   readonly LaneOrdinal: number;
+  readonly RunAfter: number;
   readonly LeaseToken: string | null;
   readonly LeaseUntil: number | null;
   readonly OwnershipEpoch: number;
@@ -120,7 +121,7 @@ export interface ItemRow {
 }
 
 const ITEM = `WorkId, PackId, Generation, EventId, WorkType, Route, RouteVersion, QueueClass, State, LaneKey,
-  DeliveryLaneKey, TargetLaneKey, LaneOrdinal, LeaseToken, LeaseUntil, OwnershipEpoch, Attempt, Failures,
+  DeliveryLaneKey, TargetLaneKey, LaneOrdinal, RunAfter, LeaseToken, LeaseUntil, OwnershipEpoch, Attempt, Failures,
   FailureBudget, OnDead, ProjectionKey, ProjectionActiveKey`;
 
 export const lockItemRows = reading(
@@ -212,8 +213,10 @@ export const loadEvents = reading(
   (_, n) => `SELECT e.EventId AS EventId, e.ReceiptId AS ReceiptId, e.EventType AS EventType,
       e.SourceKey AS SourceKey, e.DeliveryKey AS DeliveryKey, e.DeliveryOrdinal AS DeliveryOrdinal,
       e.Route AS Route, e.RouteVersion AS RouteVersion, e.Payload AS Payload, e.Companion AS Companion,
-      e.ReceivedDate AS ReceivedDate, e.Origin AS Origin, e.ParentId AS ParentId, r.Headers AS Headers
+      e.ReceivedDate AS ReceivedDate, e.Origin AS Origin, e.ParentId AS ParentId, r.Headers AS Headers,
+      t.TraceContext AS TraceContext
     FROM ${EVENT} e LEFT JOIN ${RECEIPT} r ON r.ReceiptId = e.ReceiptId
+    LEFT JOIN ${TRACE} t ON t.ReceiptId = e.ReceiptId
     WHERE e.EventId IN (${marks(n)})`,
   MAX_ITEMS,
 );

@@ -1,5 +1,5 @@
 import { marks, reading, repeated, writing } from '../statement.js';
-import { EVENT, IDEMPOTENCY, PROJECTION, RECEIPT, WORK_ITEM } from './tables.js';
+import { EVENT, IDEMPOTENCY, PROJECTION, RECEIPT, TRACE, WORK_ITEM } from './tables.js';
 
 const MAX_ROWS = 64;
 const values = (columns: number, size: number) => repeated(`(${marks(columns)})`, size);
@@ -47,6 +47,12 @@ export const insertReceipts = writing(
   (_, n) => `INSERT INTO ${RECEIPT}
     (ReceiptId, PackId, Route, Method, Target, Headers, Body, BodyEventId, BodyHash, BodyBytes, Verification,
      EventCount, QuarantinedDate, LastErrorCode, LastError, ReceivedDate, CreatedDate) VALUES ${values(17, n)}`,
+  MAX_ROWS,
+);
+
+export const insertTraces = writing(
+  'materialize.insertTraces',
+  (_, n) => `INSERT INTO ${TRACE} (ReceiptId, TraceContext) VALUES ${values(2, n)}`,
   MAX_ROWS,
 );
 

@@ -3,6 +3,7 @@ export const NAMESPACE = '_System_Namespace';
 export const PACK = '_System_InstalledPack';
 export const DRAIN = '_System_ConnectorDrain';
 export const RECEIPT = '_System_ConnectorReceipt';
+export const TRACE = '_System_ConnectorTrace';
 export const IDEMPOTENCY = '_System_ConnectorIdempotency';
 export const EVENT = '_System_ConnectorEvent';
 export const WORK_ITEM = '_System_ConnectorWorkItem';

@@ -156,6 +156,7 @@ export function take(claiming: Claiming, row: sql.ItemRow, reclaimed: boolean): 
     queueClass: row.QueueClass as ClaimedItem['queueClass'],
     laneKey: row.LaneKey,
     laneOrdinal: row.LaneOrdinal,
+    runAfter: row.RunAfter,
     attempt: row.Attempt,
     failures: row.Failures,
     failureBudget: row.FailureBudget,

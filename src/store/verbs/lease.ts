@@ -45,6 +45,7 @@ interface EventRow {
   readonly Origin: string;
   readonly ParentId: string | null;
   readonly Headers: string | null;
+  readonly TraceContext: string | null;
 }
 
 /** Immutable input of the items just claimed, in the order asked (EXE-2). */
@@ -71,5 +72,6 @@ function toLoadedEvent(row: EventRow, payload: Uint8Array): LoadedEvent {
     receivedAt: row.ReceivedDate,
     origin: row.Origin as LoadedEvent['origin'],
     parentId: row.ParentId,
+    traceContext: row.TraceContext,
   };
 }

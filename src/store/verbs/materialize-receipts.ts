@@ -15,6 +15,12 @@ export function* insertReceipts(
     sql.insertReceipts,
     receipts.map((receipt) => receiptRow(locked, receipt, entries)),
   );
+  yield* insertList(
+    sql.insertTraces,
+    receipts.flatMap(({ receiptId, traceContext = null }) =>
+      traceContext === null ? [] : [[receiptId, traceContext]],
+    ),
+  );
 }
 
 function receiptRow(locked: Authority, receipt: ReceiptDraft, entries: readonly Entry[]) {

@@ -11,6 +11,7 @@ import type {
   EventSummary,
   PackStats,
   Page,
+  QueueGauge,
   ReceiptFilter,
   ReceiptSummary,
   Stats,
@@ -73,6 +74,23 @@ function addRow(counts: Counts, row: sql.StatsRow): void {
 
 function toPackStats({ head, classes }: { head: sql.StatsRow; classes: Record<string, Counts> }): PackStats {
   return { namespace: head.Namespace, pack: head.Pack, generation: head.Generation, classes };
+}
+
+export function* queueGauges(packIds: readonly number[]): Plan<QueueGauge[]> {
+  const rows = yield* readList<sql.QueueGaugeRow>(sql.queueGauges, ids(packIds));
+  return rows.map((row) => {
+    const waitedMs = (due: number | null) => (due === null ? null : Math.max(0, row.Now - due));
+    return {
+      packId: row.PackId,
+      processing: Number(row.Processing),
+      staleProcessing: Number(row.Stale),
+      oldestReadyMs: {
+        interactive: waitedMs(row.Interactive),
+        default: waitedMs(row.Standard),
+        bulk: waitedMs(row.Bulk),
+      },
+    };
+  });
 }
 
 export function* coverageStep(cursor: string | null): Plan<{ gaps: number; cursor: string | null }> {

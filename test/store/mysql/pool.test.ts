@@ -43,13 +43,16 @@ describe('[ADM-3] the pool is bounded', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  test('[PRS-2] [MET-3] it tells how long the first in line has waited, and nothing when nobody waits', async () => {
+  test('[PRS-2] [MET-2] [MET-3] it tells how long the first in line has waited, and nothing when nobody waits', async () => {
     const { driver, running, holding } = await busyDriver();
     expect(driver.pressure()).toMatchObject({ poolWaitMs: 0, walBytes: null });
+    expect(driver.pool()).toEqual({ size: 1, leased: 1, idle: 0, waiting: 0 });
     const waiting = ping(driver);
     await until('a wait has lasted', () => driver.pressure().poolWaitMs! > 20);
+    expect(driver.pool()).toEqual({ size: 1, leased: 1, idle: 0, waiting: 1 });
     holding.gate.send();
     await Promise.all([running, waiting]);
+    expect(driver.pool()).toEqual({ size: 1, leased: 0, idle: 1, waiting: 0 });
     expect(driver.pressure().poolWaitMs).toBe(0);
     expect(driver.pressure().statementMs).toBeGreaterThan(0);
   });

@@ -7,7 +7,7 @@
  *                └─ an idle connection had died ─▶ discard, acquire again
  */
 
-import { type Driver, type DriverPressure, StoreOutage } from '../../driver.js';
+import { type Driver, type DriverPressure, type PoolGauge, StoreOutage } from '../../driver.js';
 import { LatencyMeter } from '../../latency-meter.js';
 import type { Call, Plan } from '../../plan.js';
 import { type MysqlConnection, timedOut } from './connection.js';
@@ -110,6 +110,10 @@ class PooledDriver implements MysqlDriver {
 
   pressure(): DriverPressure {
     return { poolWaitMs: this.#pool.waitMs, statementMs: this.#latency.latencyMs, walBytes: null };
+  }
+
+  pool(): PoolGauge {
+    return this.#pool.gauge;
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@
  * Invariant: somebody waits only while `size` connections are open or being opened, and none is idle.
  */
 import type { Cancel, Clock } from '../../../core/clock.js';
-import { StoreOutage } from '../../driver.js';
+import { type PoolGauge, StoreOutage } from '../../driver.js';
 import { type MysqlConnection, timedOut } from './connection.js';
 import { classify } from './errors.js';
 
@@ -63,6 +63,11 @@ export class Pool {
   get waitMs(): number {
     const [first] = this.#waiters;
     return first === undefined ? 0 : this.#settings.clock.monotonic() - first.sinceMs;
+  }
+
+  get gauge(): PoolGauge {
+    const leased = this.#leased.size;
+    return { size: this.#settings.size, leased, idle: this.#idle.length, waiting: this.#waiters.length };
   }
 
   /** @throws StoreOutage `none` when no connection is free in time or none can be opened; or a permanent error. */

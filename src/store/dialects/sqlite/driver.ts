@@ -95,6 +95,10 @@ class Connection implements SqliteDriver {
     return { poolWaitMs: null, statementMs: this.#latency.latencyMs, walBytes: wal?.size ?? 0 };
   }
 
+  pool(): null {
+    return null;
+  }
+
   async close(): Promise<void> {
     this.#db.close();
   }
