@@ -36,6 +36,30 @@ describe('admission', () => {
     expect([retries('store_unavailable'), retries('overloaded')]).toEqual([1, 0]);
   });
 
+  test('[ADM-5, MET-1] what is refused for overload counts under what there was too much of', async () => {
+    const { opened, open } = gate();
+    const system = await openSystem({
+      ingress: { inFlight: { requests: 1, bytes: 1_000 } },
+      store: (real) => ({
+        ...real,
+        materialize: async (request) => {
+          await opened;
+          return await real.materialize(request);
+        },
+      }),
+    });
+    const first = system.handle(delivery('a'));
+    const held = async () =>
+      sumOf(await system.scrape(), 'lanehead_admission_in_flight_requests', { stage: 'verified' });
+    await expect.poll(held).toBe(1);
+    expect((await system.handle(delivery('b'))).status).toBe(503);
+    const exposition = await system.scrape();
+    const shed = (reason: string) => sumOf(exposition, 'lanehead_admission_shed_total', { reason });
+    expect([shed('requests'), shed('bytes'), shed('unverified')]).toEqual([1, 0, 0]);
+    open();
+    expect((await first).status).toBe(202);
+  });
+
   test('[MET-2] tells what is in flight, what waits for a commit, and how commits ended', async () => {
     const { opened, open } = gate();
     let entered = 0;

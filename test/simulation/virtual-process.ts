@@ -6,13 +6,10 @@
  *     ▲               │                      │                   │
  *     └───────────────┴───────crash()────────┴───────────────────┘
  */
-import { idMaker } from '../../src/core/ids.js';
 import type { Lease } from '../../src/core/work.js';
 import { hostLeaseKeeper } from '../../src/executor/lease-keeper-thread.js';
 import { localLinks } from '../../src/executor/lease-protocol.js';
-import { Admission } from '../../src/ingress/admission.js';
-import { AdmissionControl } from '../../src/ingress/admission-control.js';
-import { GroupCommit } from '../../src/ingress/group-commit.js';
+import type { Admission } from '../../src/ingress/admission.js';
 import { Installations, type PackChoice } from '../../src/runtime/installations.js';
 import { createSqlStore } from '../../src/store/sql-store.js';
 import type { PackStatus, Store } from '../../src/store/store.js';
@@ -21,6 +18,7 @@ import { delayedLinks } from './delayed-links.js';
 import type { ProcessTraits } from './process-traits.js';
 import type { Scene } from './scene.js';
 import type { Seeded } from './seeded.js';
+import { openAdmission } from './virtual-admission.js';
 import { drawnLateness, VirtualClock } from './virtual-clock.js';
 import { VirtualDriver } from './virtual-driver.js';
 import { FlowRunner, PACK, SLACK_MS } from './virtual-packs.js';
@@ -166,35 +164,14 @@ export class Life {
   }
 
   #openAdmission(store: Store, { resolve }: Installations): Admission {
-    const clock = this.#clockOf(this.main);
-    const commits = new GroupCommit({
-      materialize: (request) => store.materialize(request),
-      clock,
-      onCommitted: ({ packId, queueClasses }) => this.#supervisor?.wake(packId, queueClasses),
-      onFailure: () => undefined,
-      gatherMs: this.#traits.gatherMs,
-      onCommitEnded: (report) => control.commitEnded(report),
-      maxReceipts: 8,
-      deadlineMs: 3_000,
-    });
-    const bounds = { requests: 64, bytes: 2 ** 20 };
-    const control = new AdmissionControl({
-      clock,
-      random: this.#random,
-      inFlight: bounds,
-      unverified: bounds,
-      shed: { targetMs: 500, burstMs: 1_500, groupUnits: commits.groupUnits },
-      unitsOf: (bytes) => commits.unitsOf(bytes),
-      loadOf: (namespace) => commits.loadOf(namespace),
-    });
-    return new Admission({
+    return openAdmission({
+      store,
       resolve,
-      commits,
-      control,
-      clock,
-      newId: idMaker(clock, this.#random),
-      maxBodyBytes: 2 ** 20,
+      clock: this.#clockOf(this.main),
+      random: this.#random,
+      gatherMs: this.#traits.gatherMs,
       isDraining: () => this.#draining,
+      onCommitted: ({ packId, queueClasses }) => this.#supervisor?.wake(packId, queueClasses),
     });
   }
 
