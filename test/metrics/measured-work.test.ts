@@ -12,7 +12,7 @@ const ACME = { namespace: 'acme', pack: 'code' };
 const ROUTE = { ...ACME, route: 'push' };
 
 describe('admission', () => {
-  test('[MET-1] every decision counts once, with its route, and every 503 with its reason', async () => {
+  test('[ADM-5, MET-1] every decision counts once, with its route, and every 503 with its reason', async () => {
     const outage = () => Promise.reject(new StoreOutage('the disk is gone', 'none'));
     let failing = false;
     const system = await openSystem({
