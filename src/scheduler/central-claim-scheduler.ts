@@ -149,6 +149,8 @@ export class CentralClaimScheduler<Work> {
   /** No scan starts any more and waiting slots get `null`. Resolves when a scan in flight has ended. Repeatable. */
   stop(): Promise<void> {
     this.#stopping = true;
+    // Nobody waits any more: what the scan in flight brings is given back, not run.
+    this.#permits = null;
     this.#cancelRest();
     if (this.#phase === 'parked' || this.#phase === 'resting') this.#phase = 'stopped';
     for (const line of this.#lines.values()) for (const { give } of line.waiting.splice(0)) give(null);

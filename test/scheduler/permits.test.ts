@@ -45,6 +45,20 @@ describe('permits', () => {
     });
   }
 
+  test('[RSV-1] a stop in the middle of a scan leaves none: nobody waits for what it brings', async () => {
+    const bench = await openBench();
+    await bench.admitSources(4, QUEUE_CLASSES);
+    const claim = bench.steered.holdAnswer('claim');
+    const slots = new ClaimingSlots(bench, executorSlots('reserved', 4));
+    await until(claim.arrived, 'a claim is on its way');
+    expect(slots.scheduler.permits).not.toBeNull();
+    const stopped = slots.scheduler.stop();
+    expect(slots.scheduler.permits).toBeNull();
+    claim.release();
+    await stopped;
+    expect(slots.running).toEqual([]);
+  });
+
   test('[RSV-1] [RSV-5] never exceed what the budget leaves', async () => {
     const bench = await openBench();
     await bench.admitSources(20, QUEUE_CLASSES);
