@@ -78,6 +78,9 @@ export function answerParent(handlers: Handlers, close: () => unknown = () => un
   });
 }
 
+/** One clock for all processes of the machine, that nobody sets. */
+export const machineMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
 const cpuMicros = (): number => {
   const { user, system } = process.cpuUsage();
   return user + system;

@@ -1,5 +1,6 @@
 import { idMaker } from '../src/core/ids.js';
 import { systemClock, systemRandom } from '../src/core/system.js';
+import type { QueueClass } from '../src/core/work.js';
 import { draftReceipt } from '../src/packs/draft-receipt.js';
 import { restoreReceipt } from '../src/packs/receipt.js';
 import type { Pack } from '../src/packs/types.js';
@@ -13,17 +14,23 @@ export interface Filling {
   readonly items: number;
   readonly lanes: number;
   readonly payloadBytes: number;
+  /** Default: `default`. */
+  readonly queueClass?: QueueClass;
 }
 
 const BATCH = 256;
 const newId = idMaker(systemClock, systemRandom());
 
 /** Migrates, installs the pack, and stores `items` pushes round the lanes, in big batches. */
-export async function fill({ databaseUrl, items, lanes, payloadBytes }: Filling): Promise<void> {
+export async function fill(filling: Filling): Promise<void> {
+  const { databaseUrl, items, lanes, payloadBytes, queueClass } = filling;
   const store = await openStore({ databaseUrl, unsafeDurability: false, poolSize: 2 });
   try {
     await store.migrate();
-    const pack = githubPack(() => undefined);
+    const pack = githubPack(
+      () => undefined,
+      () => queueClass ?? 'default',
+    );
     const [installed] = await store.installPacks([
       { namespace: NAMESPACE, pack: pack.name, version: pack.version },
     ]);

@@ -1,5 +1,6 @@
-/** npm run bench -- admission|drain|shed|overload|foreground [--engine sqlite|mysql] [--json] … ; see NOTES.md. */
+/** npm run bench -- admission|drain|shed|overload|foreground|classes [--engine sqlite|mysql] [--json] … ; see NOTES.md. */
 import { benchAdmission } from './admission.js';
+import { benchClasses } from './classes.js';
 import { type BenchEngine, openEngine } from './databases.js';
 import { benchDrain } from './drain.js';
 import type { Report } from './figures.js';
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<BenchName, Bench>> = {
   shed: benchShed,
   overload: benchOverload,
   foreground: benchForeground,
+  classes: benchClasses,
 };
 
 async function run(options: BenchOptions): Promise<Report> {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const BENCHES = ['admission', 'drain', 'shed', 'overload', 'foreground'] as const;
+export const BENCHES = ['admission', 'drain', 'shed', 'overload', 'foreground', 'classes'] as const;
 export type BenchName = (typeof BENCHES)[number];
 
 export interface BenchOptions {
@@ -12,13 +12,13 @@ export interface BenchOptions {
   readonly runs: number;
   /** Measured time of each contestant in each run; up to two seconds of warm-up come before it. `overload`: how long it lasts. */
   readonly seconds: number;
-  /** `drain`, `foreground`: items in the database. Else: different requests, so the most one run can admit. */
+  /** `drain`, `foreground`, `classes`: items in the database. Else: different requests, so the most one run can admit. */
   readonly items: number;
   /** Lanes they lie in. */
   readonly lanes: number;
   /** Keep-alive connections. */
   readonly connections: number;
-  /** `drain`, `foreground`: executor slots of the product. */
+  /** `drain`, `foreground`, `classes`: executor slots of the product. */
   readonly workers: number;
   /** Bytes of one GitHub push payload. */
   readonly payloadBytes: number;
@@ -29,7 +29,7 @@ export interface BenchOptions {
 }
 
 export const USAGE = `npm run bench -- ${BENCHES.join('|')} [--engine sqlite|mysql] [--json] [--runs 3] [--seconds 4]
-  [--items N] [--lanes 1000] [--connections N] [--workers 256] [--payload-bytes 7168] [--metrics] [--profile FOLDER]`;
+  [--items N] [--lanes 1000] [--connections N] [--workers N] [--payload-bytes 7168] [--metrics] [--profile FOLDER]`;
 
 const BOUNDS = {
   runs: 20,
@@ -46,10 +46,13 @@ const ITEMS = {
   shed: { sqlite: 10_000, mysql: 10_000 },
   overload: { sqlite: 60_000, mysql: 60_000 },
   foreground: { sqlite: 100_000, mysql: 50_000 },
+  classes: { sqlite: 15_000, mysql: 15_000 },
 } as const;
 
 /** Under overload as many wait as are committed in a second, and as many again are refused meanwhile. */
-const CONNECTIONS = { admission: 64, drain: 64, shed: 64, overload: 900, foreground: 64 };
+const CONNECTIONS = { admission: 64, drain: 64, shed: 64, overload: 900, foreground: 64, classes: 16 };
+
+const WORKERS = { admission: 256, drain: 256, shed: 256, overload: 256, foreground: 256, classes: 16 };
 
 /** @throws Error that says what is wrong with the command line */
 export function parseOptions(args: readonly string[]): BenchOptions {
@@ -64,7 +67,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       items: { type: 'string' },
       lanes: { type: 'string', default: '1000' },
       connections: { type: 'string' },
-      workers: { type: 'string', default: '256' },
+      workers: { type: 'string' },
       'payload-bytes': { type: 'string', default: '7168' },
       metrics: { type: 'boolean', default: false },
       profile: { type: 'string' },
@@ -84,7 +87,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     lanes: within('lanes', values.lanes),
     connections:
       values.connections === undefined ? CONNECTIONS[bench] : within('connections', values.connections),
-    workers: within('workers', values.workers),
+    workers: values.workers === undefined ? WORKERS[bench] : within('workers', values.workers),
     payloadBytes: Number(values['payload-bytes']),
     metrics: values.metrics,
     profile: values.profile ?? null,

@@ -9,6 +9,8 @@ export interface Ammunition {
   readonly payloadBytes: number;
   /** Number of the first delivery. Default 0. */
   readonly firstDelivery?: number;
+  /** Number of the first repository. Default 0. */
+  readonly firstRepository?: number;
 }
 
 export interface Volley {

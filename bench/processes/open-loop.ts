@@ -2,7 +2,7 @@
  * Sends requests at their times, whatever becomes of those before them: latencies count from when a request was due. Who
  * is refused comes back as `Retry-After` says, or not at all.
  */
-import { answerParent } from '../child.js';
+import { answerParent, machineMs } from '../child.js';
 import { deliveryOf, Pushes, repositoryName, requestOf } from '../pushes.js';
 import { LoadConnection } from './load-connection.js';
 import type { Ammunition } from './load-generator.js';
@@ -31,6 +31,8 @@ export interface StreamResult {
   readonly refusedBySecond: readonly number[];
   /** Answers that were neither 202 nor a 503 with Retry-After. */
   readonly others: Readonly<Record<string, number>>;
+  /** On the clock of `machineMs`. */
+  readonly startedAtMs: number;
   /** From the first request to the last answer. */
   readonly elapsedMs: number;
 }
@@ -43,11 +45,13 @@ interface Due {
 const STEP_MS = 2;
 let requests: readonly Buffer[] = [];
 
-function load({ requests: count, repositories, payloadBytes, firstDelivery = 0 }: Ammunition): void {
+function load(ammunition: Ammunition): void {
+  const { requests: count, repositories, payloadBytes, firstDelivery = 0, firstRepository = 0 } = ammunition;
   const pushes = new Pushes(payloadBytes);
-  requests = Array.from({ length: count }, (_, number) =>
-    requestOf(pushes.body(number, repositoryName(number % repositories)), deliveryOf(firstDelivery + number)),
-  );
+  requests = Array.from({ length: count }, (_, number) => {
+    const repository = repositoryName(firstRepository + (number % repositories));
+    return requestOf(pushes.body(number, repository), deliveryOf(firstDelivery + number));
+  });
 }
 
 async function stream(order: Stream): Promise<StreamResult> {
@@ -59,8 +63,8 @@ async function stream(order: Stream): Promise<StreamResult> {
   const refusedBySecond: number[] = [];
   const others: Record<string, number> = {};
   const count = Math.min(Math.floor((perSecond * measuredMs) / 1_000), requests.length - from);
-  const start = performance.now();
-  const now = (): number => performance.now() - start;
+  const startedAtMs = machineMs();
+  const now = (): number => machineMs() - startedAtMs;
   let open = connections;
   let pending = count;
   let sent = 0;
@@ -129,6 +133,7 @@ async function stream(order: Stream): Promise<StreamResult> {
     latenciesMs,
     refusedBySecond: bySecond,
     others,
+    startedAtMs,
     elapsedMs,
   };
 }

@@ -105,6 +105,23 @@ describe('npm run bench', () => {
     TIMEOUT_MS,
   );
 
+  test(
+    '[RSV-4] classes starts every urgent item under each profile, and in the undivided pool',
+    async () => {
+      const few = '--runs 1 --seconds 0.5 --items 400 --lanes 20 --payload-bytes 512 --workers 4';
+      const report = await bench(['classes', ...few.split(' ')]);
+      const division = { ...FIGURES, defaultP99Ms: expect.any(Number), bulkRatio: expect.any(Number) };
+      expect(report).toMatchObject({
+        bench: 'classes',
+        median: FIGURES,
+        peers: { undivided: FIGURES },
+        divisions: { reserved: division, 'default-heavy': division, undivided: division },
+        missing: 0,
+      });
+    },
+    TIMEOUT_MS,
+  );
+
   test('a command line that names no bench is a usage error', async () => {
     await expect(bench(['admision'])).rejects.toMatchObject({
       code: 2,
