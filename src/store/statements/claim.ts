@@ -14,17 +14,20 @@ export interface DrainRow {
   readonly Now: number;
   readonly Processing: number;
   readonly Stale: number;
+  /** 1: some delayed item has come due. */
+  readonly Due: number;
 }
 
-const PROCESSING = `FROM ${WORK_ITEM} WHERE PackId = p.PackId
-  AND WorkType IN ('connector_event', 'workflow_action_apply') AND Bucket = 'processing'`;
+const OPEN = `FROM ${WORK_ITEM} WHERE PackId = p.PackId
+  AND WorkType IN ('connector_event', 'workflow_action_apply') AND Bucket =`;
 
-/** How full the pack's processing budget is. Bounded by the budget itself, not by the backlog. */
+/** How full the pack's processing budget is, and what else there is to do. Bounded by the budget, not by the backlog. */
 export const drainState = reading(
   'claim.drainState',
   (d) => `SELECT p.Status AS Status, ${d.now} AS Now,
-      (SELECT COUNT(*) ${PROCESSING}) AS Processing,
-      (SELECT COUNT(*) ${PROCESSING} AND BucketOrder < ${d.now}) AS Stale
+      (SELECT COUNT(*) ${OPEN} 'processing') AS Processing,
+      (SELECT COUNT(*) ${OPEN} 'processing' AND BucketOrder < ${d.now}) AS Stale,
+      EXISTS (SELECT 1 ${OPEN} 'delayed' AND BucketOrder <= ${d.now}) AS Due
     FROM ${PACK} p WHERE p.PackId = ?`,
 );
 

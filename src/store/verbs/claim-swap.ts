@@ -28,6 +28,8 @@ export interface Claiming {
   /** Rows of the pack in processing, kept up to date as this transaction adds and ends some. */
   processing: number;
   stale: number;
+  /** Some delayed item had come due when the claim began. */
+  readonly isDue: boolean;
   expired: number;
   misses: number;
   readonly shared: SharedLimits;

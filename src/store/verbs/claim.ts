@@ -88,6 +88,7 @@ function* openClaim(request: ClaimRequest, adopt: boolean): Plan<Claiming | null
     lanes: new Set(),
     processing: drain.Processing,
     stale: drain.Stale,
+    isDue: drain.Due !== 0,
     expired: 0,
     misses: 0,
     shared: yield* openShared(request, drain.Now, drain.Processing),
@@ -145,7 +146,7 @@ interface Range {
 }
 
 function* claimFresh(claiming: Claiming, wanted: number): Plan<void> {
-  yield* promoteDue(claiming.request.packId, claiming.workTypes);
+  if (claiming.isDue) yield* promoteDue(claiming.request.packId, claiming.workTypes);
   // What may start and cannot be claimed here is as good as free: twice as many, and a scan finds enough.
   if (claiming.sources !== null) yield* freeWaiting(claiming.sources, 2 * wanted);
   const until = claiming.items.length + wanted;

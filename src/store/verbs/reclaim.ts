@@ -17,6 +17,7 @@ const LEASE_EXPIRED = {
  * claimed again at once, so the number of rows in processing does not rise.
  */
 export function* reclaim(claiming: Claiming): Plan<void> {
+  if (claiming.stale === 0) return;
   const { request, workTypes } = claiming;
   const stale: sql.CandidateRow[] = [];
   for (const workType of workTypes) {
