@@ -98,6 +98,16 @@ export const METRICS = {
     labels: [...PACK, 'scope'],
     help: 'Executor slots that waited when a scan for them was last decided on.',
   },
+  lanehead_claim_permits: {
+    type: 'gauge',
+    labels: [...PACK, 'shape'],
+    help: 'Waiting slots that the scan in flight has reserved, by their shape; all of one shape, and 0 between scans.',
+  },
+  lanehead_waiting_slots: {
+    type: 'gauge',
+    labels: [...PACK, 'shape'],
+    help: 'Executor slots of this process that wait for an item, by their shape.',
+  },
   lanehead_scans_total: {
     type: 'counter',
     labels: [...PACK, 'shape', 'kind'],

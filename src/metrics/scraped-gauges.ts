@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { QUEUE_CLASSES } from '../core/work.js';
 import type { IngressLoad } from '../ingress/server.js';
+import type { ShapeOccupancy } from '../scheduler/central-claim-scheduler.js';
 import type { Store } from '../store/store.js';
 import type { MetricSet } from './metric-set.js';
 import type { PackDirectory } from './pack-names.js';
@@ -12,6 +13,8 @@ export interface GaugeSources {
   readonly clock: Clock;
   readonly ingressLoad: () => IngressLoad;
   readonly heldLeases: () => number;
+  /** By pack id. */
+  readonly occupancy: () => ReadonlyMap<number, readonly ShapeOccupancy[]>;
 }
 
 /** A scrape does without a reading that takes longer: a store that is out must not take the other metrics with it. */
@@ -40,6 +43,7 @@ export class ScrapedGauges {
     }
     this.#metrics.set('lanehead_commit_waiting_receipts', {}, waitingReceipts);
     this.#metrics.set('lanehead_held_leases', {}, heldLeases());
+    this.#readOccupancy();
     await Promise.all([
       this.#read('queue', () => this.#readQueue()),
       this.#read('pressure', () => this.#readPressure()),
@@ -53,6 +57,20 @@ export class ScrapedGauges {
     const ended = await Promise.race([reading().catch(() => 'failed' as const), late]);
     patience.abort();
     if (ended !== undefined) this.#metrics.count('lanehead_scrape_failures_total', { source });
+  }
+
+  /** All in one turn, so that permits and waiting slots are those of one instant. */
+  #readOccupancy(): void {
+    const { occupancy, packs } = this.#sources;
+    for (const name of ['lanehead_claim_permits', 'lanehead_waiting_slots'] as const)
+      this.#metrics.forget(name);
+    for (const [packId, shapes] of occupancy()) {
+      for (const { shape, waiting, permits } of shapes) {
+        const labels = { ...packs.of(packId), shape };
+        this.#metrics.set('lanehead_claim_permits', labels, permits);
+        this.#metrics.set('lanehead_waiting_slots', labels, waiting);
+      }
+    }
   }
 
   async #readQueue(): Promise<void> {

@@ -80,6 +80,10 @@ export class Signals {
       clock,
       ingressLoad: () => ingress.load,
       heldLeases: () => supervisor?.heldLeases ?? 0,
+      occupancy: () =>
+        new Map(
+          [...(supervisor?.pools ?? [])].map(([packId, { scheduler }]) => [packId, scheduler.occupancy]),
+        ),
     });
     if (supervisor === null) return;
     this.#metrics?.watch(supervisor.events);

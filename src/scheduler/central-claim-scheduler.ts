@@ -68,6 +68,15 @@ export interface Permits {
   readonly count: number;
 }
 
+/** The slots of one shape at this instant; more permits than waiting slots would be phantoms (RSV-1). */
+export interface ShapeOccupancy {
+  readonly shape: ExecutorShape['name'];
+  /** Slots that wait for an item. */
+  readonly waiting: number;
+  /** How many of them the scan in flight has reserved. */
+  readonly permits: number;
+}
+
 /** A claim that was sent and not answered. */
 interface Unanswered<Work> {
   readonly token: string;
@@ -108,6 +117,15 @@ export class CentralClaimScheduler<Work> {
   /** What the scan in flight has reserved, for whoever watches (RSV-1); `null`: no scan. */
   get permits(): Permits | null {
     return this.#permits;
+  }
+
+  /** Of every shape whose slots have asked so far. */
+  get occupancy(): readonly ShapeOccupancy[] {
+    return [...this.#lines.values()].map(({ shape, waiting }) => ({
+      shape: shape.name,
+      waiting: waiting.length,
+      permits: this.#permits?.shape === shape ? this.#permits.count : 0,
+    }));
   }
 
   /**

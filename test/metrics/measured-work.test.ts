@@ -122,6 +122,38 @@ describe('drain', () => {
     expect(waits).toContainEqual({ labels: { pack: 'code', queue_class: 'default', le: '+Inf' }, value: 2 });
   });
 
+  test('[RSV-1] [MET-3] permits of a scan are those of one shape, no more than its waiting slots, and gone with the scan', async () => {
+    const { opened, open } = gate();
+    let held = false;
+    const system = await openSystem({
+      options: { drain: { workersPerPack: 8 } },
+      store: (real) => ({
+        ...real,
+        claim: async (request) => {
+          const answer = await real.claim(request);
+          if (answer.items.length > 0) {
+            held = true;
+            await opened;
+          }
+          return answer;
+        },
+      }),
+    });
+    const slotsOf = async (name: string): Promise<Record<string, number>> => {
+      const { samples } = (await system.scrape()).get(name)!;
+      return Object.fromEntries(samples.map(({ labels, value }) => [labels.shape, value]));
+    };
+    await system.handle(delivery('a'));
+    await expect.poll(() => held).toBe(true);
+    expect(await slotsOf('lanehead_waiting_slots')).toEqual({ latency: 2, bulk: 2, shared: 4 });
+    const { latency, bulk, shared } = await slotsOf('lanehead_claim_permits');
+    expect(bulk).toBe(0);
+    expect(`${latency} ${shared}`).toMatch(/^(2 0|0 4)$/);
+    open();
+    await system.untilIdle();
+    await expect.poll(() => slotsOf('lanehead_claim_permits')).toEqual({ latency: 0, bulk: 0, shared: 0 });
+  });
+
   test('[MET-3] a pressed store shows as decisions, waits and the reading of its probe', async () => {
     const pressed = { poolWaitMs: null, statementMs: 0, inboxDepth: null, walBytes: 2 ** 31 };
     const system = await openSystem({
@@ -184,6 +216,7 @@ describe('a scrape', () => {
         waitingReceipts: 0,
       }),
       heldLeases: () => 0,
+      occupancy: () => new Map(),
     });
     const refreshed = gauges.refresh();
     await clock.advance(2_000);
