@@ -106,7 +106,7 @@ export function claimCases(engine: Engine): void {
       expect(await at.claim()).toHaveLength(1);
     });
 
-    it('a delayed head makes its lane wait and no other', async () => {
+    it('[OWN-2] a delayed head makes its lane wait and no other, until it is due', async () => {
       await at.admit(
         { events: [{ source: 'a', runAfter: soon(3_600_000) }] },
         { events: [{ source: 'a' }] },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ClaimRequest } from '../../src/store/store.js';
 import { type Fixture, useStore } from '../conformance/fixture.js';
 import { mysqlEngine } from '../support/mysql-engine.js';
 import { admitMany, drainInClaims, fullClaims } from './lane-backlog.js';
@@ -22,10 +23,10 @@ async function rowsRead(at: Fixture): Promise<number> {
 describe('stress: what a claim reads', { timeout: STRESS_TIMEOUT_MS }, () => {
   const at = useStore(mysqlEngine('MariaDB at READ COMMITTED'));
 
-  async function readByOneClaim(): Promise<number> {
+  async function readByOneClaim(changes: Partial<ClaimRequest> = CLAIM): Promise<number> {
     const before = await rowsRead(at);
-    const items = await at.claim(CLAIM);
-    expect(items).toHaveLength(CLAIM.maxClaims);
+    const items = await at.claim(changes);
+    expect(items).toHaveLength(changes.maxClaims!);
     await at.finish(items);
     return (await rowsRead(at)) - before;
   }
@@ -45,5 +46,20 @@ describe('stress: what a claim reads', { timeout: STRESS_TIMEOUT_MS }, () => {
     await admitMany(at, READY, (n) => ({ source: `ready-${n}` }));
     for (let n = 0; n < 5; n++) expect(await readByOneClaim()).toBeLessThanOrEqual(without + 50);
     expect(await drainInClaims(at)).toEqual(fullClaims(READY - 5 * 50));
+  });
+
+  it(`[QCL-1] ${inWords(BLOCKED)} ready bulk items → a claim for the other classes reads as many rows as without them`, async () => {
+    await at.sql('SET GLOBAL userstat = 1');
+    const urgent = { ...CLAIM, queueClasses: ['interactive', 'default'], maxClaims: 4 } as const;
+    const admitUrgent = (name: string): Promise<void> =>
+      admitMany(at, 4, (n) => ({ source: `${name}-${n}`, queueClass: 'interactive' }));
+    await admitUrgent('alone');
+    const without = await readByOneClaim(urgent);
+    expect(without).toBeGreaterThan(urgent.maxClaims);
+    await admitMany(at, BLOCKED, (n) => ({ source: `bulk-${n}`, queueClass: 'bulk' }));
+    for (let n = 0; n < 5; n++) {
+      await admitUrgent(`beside-${n}`);
+      expect(await readByOneClaim(urgent)).toBeLessThanOrEqual(without + 4);
+    }
   });
 });

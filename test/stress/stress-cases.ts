@@ -1,6 +1,7 @@
 /** Sizes and races at which home-made queues fail, each with its right outcome, on any engine. */
 import { describe, expect, it } from 'vitest';
-import type { ClaimedItem } from '../../src/store/store.js';
+import type { QueueClass } from '../../src/core/work.js';
+import type { ClaimedItem, ClaimRequest } from '../../src/store/store.js';
 import type { Engine } from '../conformance/engine.js';
 import { count, type Fixture, ITEM, useStore } from '../conformance/fixture.js';
 import { admitMany, drainInClaims, fullClaims } from './lane-backlog.js';
@@ -9,6 +10,7 @@ import { inWords, STRESS_TIMEOUT_MS, stressed } from './stress-options.js';
 const HOUR_MS = 3_600_000;
 const SUCCESSORS = stressed(12_000);
 const READY_LANES = stressed(1_000);
+const BACKLOG = stressed(100_000);
 const LIVE_LEASES = stressed(10_000);
 const ROUNDS = stressed(10_000);
 const RACERS = 16;
@@ -56,6 +58,18 @@ export function describeStress(engine: Engine): void {
         await at.finish(items);
       }
       expect(order).toEqual(['other lane', 'older', 'newer']);
+    });
+
+    it(`[QCL-1] [QCL-3] one class with ${inWords(BACKLOG)} waiting → the first claim for the others brings theirs`, async () => {
+      await admitMany(at, BACKLOG, (n) => ({ source: `bulk-${n}`, queueClass: 'bulk' }));
+      const late = ['interactive', 'default', 'interactive'] as const;
+      await at.admit({ events: late.map((queueClass, n) => ({ source: `late-${n}`, queueClass })) });
+      const classes = async (changes: Partial<ClaimRequest>): Promise<readonly QueueClass[]> =>
+        (await at.claim(changes)).map(({ queueClass }) => queueClass);
+      expect(await classes({ preference: ['interactive'], maxClaims: 1 })).toEqual(['interactive']);
+      expect(await classes({ queueClasses: ['interactive', 'default'] })).toEqual(['default', 'interactive']);
+      expect(await classes({ queueClasses: ['interactive', 'default'] })).toEqual([]);
+      expect(await classes({ preference: ['interactive'], maxClaims: 2 })).toEqual(['bulk', 'bulk']);
     });
 
     it('[OWN-3] a head delayed an hour → its lane waits, visible in the statistics', async () => {

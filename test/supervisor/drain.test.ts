@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { QUEUE_CLASSES } from '../../src/core/work.js';
+import type { ClaimRequest } from '../../src/store/store.js';
 import { until } from '../support/manual-clock.js';
 import { gate, packOf, record, useBench } from '../support/work-bench.js';
 
@@ -113,6 +114,22 @@ describe('draining', () => {
     await until(() => finished.length === 20, 'all is done');
     expect(most).toBe(5);
   });
+
+  test.each([1, 32])(
+    '[DRN-1] [DRN-2] without a setting the budget is the same for any number of slots: %d',
+    async (workersPerPack) => {
+      const bench = await openBench();
+      const supervisor = bench.supervise(
+        packOf(() => undefined),
+        { settings: { workersPerPack } },
+      );
+      supervisor.start();
+      await until(() => bench.steered.count('claim') > 0, 'a claim was sent');
+      const claims = bench.steered.calls.filter(({ verb }) => verb === 'claim');
+      const budgets = claims.map(({ args: [request] }) => (request as ClaimRequest).processingBudget);
+      expect(new Set(budgets)).toEqual(new Set([256]));
+    },
+  );
 
   test('[FLG-1] more slots than the conservative default are kept, and logged as unsafe', async () => {
     const bench = await openBench();
