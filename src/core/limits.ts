@@ -18,6 +18,9 @@ export interface Limit {
   readonly concurrency: number | null;
 }
 
+export const LIMIT_SCOPES = ['pack', 'namespace', 'source'] as const;
+export type LimitScope = (typeof LIMIT_SCOPES)[number];
+
 /** `pack`: over all namespaces. `namespace`: in each of them. `source`: for each source key in each of them. */
 export interface Limits {
   readonly pack: Limit | null;

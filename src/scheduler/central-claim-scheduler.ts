@@ -29,6 +29,7 @@ import type {
   WorkItemService,
 } from '../store/store.js';
 import type { ClaimDecision, ClaimLimiter } from './claim-limiter.js';
+import type { LimitTurns, TurnTaker } from './limit-turns.js';
 import { OutagePacing } from './outage-pacing.js';
 import { claimRoom, claimScope, planClaim, type SchedulerView } from './plan.js';
 import type { PollLimits } from './scan-pacing.js';
@@ -45,6 +46,8 @@ export interface ClaimSchedulerOptions<Work> {
   readonly processingBudget: number;
   /** What the pack declares for its flows. */
   readonly limits: ClaimLimits | null;
+  /** With the schedulers of other namespaces under a limit of the pack; default: there are none. */
+  readonly turns?: LimitTurns | null;
   readonly leaseMs: number;
   readonly poll: PollLimits;
   /** Who claims, for people. */
@@ -88,7 +91,7 @@ const MOST_LIMITED_REST_MS = 1_000;
 
 type Phase = 'parked' | 'gathering' | 'scanning' | 'resting' | 'stopped';
 
-export class CentralClaimScheduler<Work> {
+export class CentralClaimScheduler<Work> implements TurnTaker {
   readonly #options: ClaimSchedulerOptions<Work>;
   readonly #outage: OutagePacing;
   readonly #lines = new Map<ExecutorShape, ShapeLine<Work>>();
@@ -96,6 +99,8 @@ export class CentralClaimScheduler<Work> {
   #phase: Phase = 'parked';
   #scans = 0;
   #permits: Permits | null = null;
+  /** Items of the scan in flight. */
+  #brought = 0;
   #stopping = false;
   #unanswered: Unanswered<Work> | null = null;
   /** Monotonic: no scan before; wakes do not cut it short. */
@@ -133,7 +138,10 @@ export class CentralClaimScheduler<Work> {
    * says that the item given before is over, which frees its place in the budget and may have freed its lane.
    */
   claimNext(slot: ExecutorSlot): Promise<Work | null> {
-    if (this.#busy.delete(slot)) this.#soil();
+    if (this.#busy.delete(slot)) {
+      this.#soil();
+      this.#options.turns?.freed();
+    }
     if (this.#stopping) return Promise.resolve(null);
     return new Promise((give) => {
       this.#lineOf(slot.shape).waiting.push({ slot, give });
@@ -162,6 +170,11 @@ export class CentralClaimScheduler<Work> {
     for (const line of this.#lines.values()) line.lookAt = Math.min(line.lookAt, now);
     this.#cancelRest();
     this.#rest();
+  }
+
+  takeTurn(): boolean {
+    this.wake();
+    return this.#phase === 'gathering' || this.#phase === 'scanning';
   }
 
   /** No scan starts any more and waiting slots get `null`. Resolves when a scan in flight has ended. Repeatable. */
@@ -242,9 +255,12 @@ export class CentralClaimScheduler<Work> {
 
   /** Never rejects: whatever a look throws is an outage to wait out. */
   async #scanOnce(line: ShapeLine<Work>): Promise<void> {
-    const { clock, packId, events } = this.#options;
-    line.scan = ++this.#scans;
+    const { clock, packId, events, turns } = this.#options;
+    const number = ++this.#scans;
+    this.#brought = 0;
+    line.denied = false;
     try {
+      await turns?.mine(this);
       await this.#serve(line);
       this.#outage.answered();
     } catch (error) {
@@ -254,9 +270,17 @@ export class CentralClaimScheduler<Work> {
       events.emit('scanFailed', { packId, error, retryInMs: this.#outage.restMs });
     }
     this.#permits = null;
+    if (!line.denied) line.scan = number;
+    turns?.ended(this, { found: this.#brought > 0, denied: this.#isDenied });
     line.lookAt = clock.monotonic() + line.pacing.restMs();
     this.#phase = this.#stopping ? 'stopped' : 'parked';
     this.#advance();
+  }
+
+  /** A slot waits for work that a limit of the pack had no place for. */
+  get #isDenied(): boolean {
+    if (this.#stopping) return false;
+    return [...this.#lines.values()].some((line) => line.denied && line.waiting.length > 0);
   }
 
   /** Permits first, then a look unless there is reason to claim at once, then the claim; nothing is kept of them. */
@@ -272,6 +296,7 @@ export class CentralClaimScheduler<Work> {
     if (atOnce && ((await this.#claim(line, count)) > 0 || line.dirty)) return;
     if (this.#stopping || this.#isHeldOff) return;
     const seen = await this.#look(line);
+    line.denied &&= seen.ready;
     if (!seen.ready) return pacing.foundNothing(seen.nextInMs);
     // A hint, which may turn out wrong and must not spin.
     if (atOnce || this.#stopping || (await this.#claim(line, count)) === 0) pacing.foundNothing(null);
@@ -324,6 +349,7 @@ export class CentralClaimScheduler<Work> {
     const stale = request.mode === 'stale';
     const result = await (stale ? service.reclaimStale!(request) : service.claim(request));
     this.#unanswered = null;
+    this.#brought += result.items.length;
     const asked = request.maxClaims;
     const kind = stale ? 'reclaim' : 'claim';
     events.emit('scanned', { packId, kind, shape: line.shape.name, asked, result });
@@ -333,6 +359,7 @@ export class CentralClaimScheduler<Work> {
       this.#permits = null;
       line.found();
     }
+    line.denied = result.items.length === 0 && result.limitedBy.some((scope) => scope !== 'source');
     this.#heedLimits(result);
     await this.#handOut(line, result.items, sentAt);
     return result.items.length;

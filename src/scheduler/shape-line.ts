@@ -18,8 +18,10 @@ export class ShapeLine<Work> {
   announced = false;
   /** When to look again though nothing was said; monotonic. */
   lookAt = 0;
-  /** Number of the scan that served it last. */
+  /** Number of the scan that served it last; one that a limit of the pack left without a place has served nobody. */
   scan = 0;
+  /** Its last claim met such a limit. */
+  denied = false;
   #turn = 0;
 
   constructor(shape: ExecutorShape, poll: PollLimits) {

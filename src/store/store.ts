@@ -4,7 +4,7 @@
  * a `StoreOutage` (nothing is known to be stored, or exactly what an identical retry dedupes onto), or a bug.
  */
 
-import type { Limits } from '../core/limits.js';
+import type { LimitScope, Limits } from '../core/limits.js';
 import type { Outcome, WorkError } from '../core/outcome.js';
 import type {
   EventOrigin,
@@ -208,6 +208,8 @@ export interface ClaimResult {
   readonly misses: number;
   /** Milliseconds until the rates that the pack declares for all its flows let another one start; `null`: they do. */
   readonly limitedForMs: number | null;
+  /** Limits of the pack that let this claim have less than it asked for; an idle queue may be all that was missed. */
+  readonly limitedBy: readonly LimitScope[];
 }
 
 /** What a plain look finds; costs one or two short statements and changes nothing. */

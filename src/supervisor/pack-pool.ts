@@ -12,6 +12,7 @@ import type { WorkRun } from '../executor/work-run.js';
 import type { FlowLog } from '../packs/types.js';
 import { CentralClaimScheduler } from '../scheduler/central-claim-scheduler.js';
 import { ClaimLimiter } from '../scheduler/claim-limiter.js';
+import type { LimitTurns } from '../scheduler/limit-turns.js';
 import type { PressureGauge } from '../scheduler/pressure-gauge.js';
 import { type ExecutorSlot, executorSlots } from '../scheduler/shapes.js';
 import type { WorkEvents } from '../scheduler/work-events.js';
@@ -25,6 +26,8 @@ import type { SupervisorSettings } from './supervisor-settings.js';
 export interface PoolParts {
   readonly store: WorkItemService & Pick<Store, 'repairReadiness'>;
   readonly gauge: PressureGauge;
+  /** By pack name. */
+  readonly turnsOf: (pack: string) => LimitTurns;
   readonly settings: SupervisorSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -137,6 +140,7 @@ export class PackPool {
       generation,
       processingBudget: settings.maxProcessingRows,
       limits: this.#limits,
+      turns: this.#limits?.pack ? this.#parts.turnsOf(this.plan.pack.name) : null,
       leaseMs: settings.leaseMs,
       poll: settings.poll,
       accept: (items, sentAt) => this.#executor.accept(items, sentAt),

@@ -17,6 +17,7 @@ import { Finalizer } from '../executor/finalizer.js';
 import { LeaseHandle } from '../executor/lease-handle.js';
 import type { MainLink } from '../executor/lease-protocol.js';
 import type { FlowLog, Pack } from '../packs/types.js';
+import { LimitTurns } from '../scheduler/limit-turns.js';
 import { PressureGauge } from '../scheduler/pressure-gauge.js';
 import { WorkEvents } from '../scheduler/work-events.js';
 import type { InstalledPack, Store, WorkItemService } from '../store/store.js';
@@ -185,12 +186,22 @@ class PackSupervisor implements Supervisor {
   }
 }
 
+function makeTurns(clock: Clock): (pack: string) => LimitTurns {
+  const turns = new Map<string, LimitTurns>();
+  return (pack) => {
+    const known = turns.get(pack) ?? new LimitTurns(clock);
+    turns.set(pack, known);
+    return known;
+  };
+}
+
 function makeParts(options: SupervisorOptions, settings: SupervisorSettings, events: WorkEvents): PoolParts {
   const { store, clock, random, nextTurn, log, holder, leaseLink, tracing = null } = options;
   const { leaseMs, flowDeadlineMs, abandonMs } = settings;
   return {
     store,
     gauge: new PressureGauge(() => store.pressure(), clock),
+    turnsOf: makeTurns(clock),
     settings,
     clock,
     random,

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { definePack } from '../../src/packs/define-pack.js';
 import { signatures } from '../../src/packs/signatures.js';
-import { until } from '../support/manual-clock.js';
-import { gate, record, useBench } from '../support/work-bench.js';
+import type { InstalledPack } from '../../src/store/store.js';
+import { draftReceipt } from '../support/drafts.js';
+import { turns, until } from '../support/manual-clock.js';
+import { gate, record, useBench, type WorkBench } from '../support/work-bench.js';
 
 const openBench = useBench();
 
@@ -34,3 +36,79 @@ test('[LIM-1] the limits of a pack bound its flows, whatever slots there are', a
   hold.open();
   await until(() => bench.states().every((state) => state === 'completed'), 'all run');
 });
+
+test('[LIM-1] namespaces take turns under a limit of their pack, and a place that is freed is taken at once', async () => {
+  const bench = await openBench();
+  const [other] = await bench.store.installPacks([{ namespace: 'other', pack: 'bench', version: '1.0.0' }]);
+  await bench.admitSources(12);
+  await admitTo(bench, other!, 4);
+  const order: string[] = [];
+  const pack = definePack({
+    name: 'bench',
+    version: '1.0.0',
+    limits: { pack: { concurrency: 1 } },
+    routes: {
+      events: {
+        version: 1,
+        verify: signatures.github({ secret: 'a secret of the test' }),
+        materialize: () => ({ deliveries: [] }),
+        flow: async ({ namespace }) => {
+          order.push(namespace);
+          await turns();
+        },
+      },
+    },
+  });
+  const supervisor = bench.supervise(pack, {
+    packs: [bench.installed, other!].map((installed) => ({ pack, installed })),
+  });
+  supervisor.start();
+  // No clock moves here: nobody waits for a timer to find a free place.
+  await until(() => order.length === 16, 'all have run');
+  const turnsOfOther = order.flatMap((namespace, place) => (namespace === 'other' ? [place] : []));
+  expect(turnsOfOther.every((place, number) => place <= 2 * number + 3)).toBe(true);
+});
+
+test.each([
+  ['interactive', 'bulk'],
+  ['bulk', 'interactive'],
+] as const)(
+  '[LIM-1] [RSV-4] under a limit with one place, %s work leaves %s its turns',
+  async (steady, other) => {
+    const bench = await openBench();
+    await bench.admitSources(40, [steady]);
+    const order: string[] = [];
+    const pack = definePack({
+      name: 'bench',
+      version: '1.0.0',
+      limits: { namespace: { concurrency: 1 } },
+      routes: {
+        events: {
+          version: 1,
+          verify: signatures.github({ secret: 'a secret of the test' }),
+          materialize: () => ({ deliveries: [] }),
+          flow: async ({ sourceKey }) => {
+            order.push(sourceKey);
+            if (order.length === 1)
+              await bench.admit({
+                events: [1, 2, 3].map((n) => ({ source: `other-${n}`, queueClass: other })),
+              });
+            await turns();
+          },
+        },
+      },
+    });
+    const supervisor = bench.supervise(pack);
+    supervisor.start();
+    await until(() => order.length === 43, 'all have run');
+    const places = order.flatMap((source, place) => (source.startsWith('other') ? [place] : []));
+    // Three shapes share the place in turn.
+    expect(places.every((place, number) => place <= 4 * (number + 1))).toBe(true);
+  },
+);
+
+async function admitTo(bench: WorkBench, pack: InstalledPack, count: number): Promise<void> {
+  const events = Array.from({ length: count }, (_, n) => ({ source: `source-${n + 1}` }));
+  const { packId, namespace } = pack;
+  await bench.store.materialize({ packId, namespace, receipts: [draftReceipt(pack, { events })] });
+}

@@ -8,6 +8,7 @@
  * The scan believes hints. The CAS believes nothing: it evaluates the whole predicate again (OWN-1), on rows whose
  * Events are locked first (EVO-2). An item that fails on either side is a miss and takes nobody with it.
  */
+import type { LimitScope } from '../../core/limits.js';
 import type { WorkType } from '../../core/work.js';
 import { type Plan, read } from '../plan.js';
 import { lockDrain } from '../statements/authority.js';
@@ -18,7 +19,7 @@ import { eligibleClasses, normalizedTypes, threeClasses } from './claim-scope.js
 import { attempt, type Claiming, lanesOf, progressOf, take } from './claim-swap.js';
 import { promoteDue } from './lanes.js';
 import { reclaim } from './reclaim.js';
-import { freshLeft, lockPackLimit, openShared, settleShared } from './shared-limits.js';
+import { freshLeft, lockPackLimit, openShared, settleShared, shortOf } from './shared-limits.js';
 import { freeWaiting, openSources, settleSources, withinLimits } from './source-limits.js';
 
 /** Scans of one claim; bounds the work when most candidates miss. */
@@ -68,6 +69,7 @@ const NOTHING: ClaimResult = {
   expired: 0,
   misses: 0,
   limitedForMs: null,
+  limitedBy: [],
 };
 
 function* openClaim(request: ClaimRequest, adopt: boolean): Plan<Claiming | null> {
@@ -115,6 +117,7 @@ function* adoptClaimed(claiming: Claiming): Plan<void> {
 
 function* close(claiming: Claiming): Plan<ClaimResult> {
   const { request, items, processing, stale, expired, misses, shared, sources, adopted } = claiming;
+  const limitedBy = limitsMet(claiming);
   const started = items.slice(adopted);
   // By their own statements, not by the beginning of a transaction that may take long: the next start counts from there.
   const startedAt = Math.max(shared.now, ...started.map(({ lease }) => lease.untilMs - request.leaseMs));
@@ -125,7 +128,16 @@ function* close(claiming: Claiming): Plan<ClaimResult> {
       started.map((item) => item.eventId),
       startedAt,
     );
-  return { items, processing, staleProcessing: stale, expired, misses, limitedForMs };
+  return { items, processing, staleProcessing: stale, expired, misses, limitedForMs, limitedBy };
+}
+
+/** Which of them kept the claim from what slots and processing budget would have let it have. */
+function limitsMet(claiming: Claiming): LimitScope[] {
+  const { request, items, processing, shared, sources, isActive } = claiming;
+  if (!isActive || request.mode === 'stale') return [];
+  const wanted = Math.min(request.maxClaims - items.length, request.processingBudget - processing, 1);
+  const met = wanted <= 0 ? [] : shortOf(shared, progressOf(claiming), wanted);
+  return sources !== null && sources.over.length > 0 ? [...met, 'source'] : met;
 }
 
 /** Fresh candidates that the limits of their sources let start now. */

@@ -2,7 +2,7 @@
  * Limits that a pack declares for all its flows: over its namespaces, and in each of them. They bound how much a claim may
  * ask for. Claimers of one namespace are serialized by its drain row, those of several by the row of the pack's limit.
  */
-import { arrivalAfter, type Limit, msToNextStart, startsLeft } from '../../core/limits.js';
+import { arrivalAfter, type Limit, type LimitScope, msToNextStart, startsLeft } from '../../core/limits.js';
 import { DuplicateKey } from '../driver.js';
 import { type Plan, read, write } from '../plan.js';
 import * as sql from '../statements/limits.js';
@@ -10,6 +10,7 @@ import type { ClaimLimits, ClaimRequest } from '../store.js';
 
 /** One limit with what is used of it. */
 interface Shared {
+  readonly scope: LimitScope;
   readonly key: string;
   readonly packId: number;
   readonly limit: Limit;
@@ -53,7 +54,8 @@ export function* openShared(
   if (limits?.pack) all.push(yield* openPack(limits, limits.pack));
   if (limits?.namespace) {
     const { namespace: limit } = limits;
-    all.push({ ...(yield* stored(namespaceKey(packId))), packId, limit, running: processing });
+    const row = yield* stored(namespaceKey(packId));
+    all.push({ scope: 'namespace', ...row, packId, limit, running: processing });
   }
   return { now, all };
 }
@@ -62,7 +64,7 @@ function* openPack({ packName }: ClaimLimits, limit: Limit): Plan<Shared> {
   const row = yield* stored(packKey(packName));
   const [count] =
     limit.concurrency === null ? [] : yield* read<{ Running: number }>(sql.runningOfPack, [packName]);
-  return { ...row, packId: OF_NO_NAMESPACE, limit, running: count?.Running ?? 0 };
+  return { scope: 'pack', ...row, packId: OF_NO_NAMESPACE, limit, running: count?.Running ?? 0 };
 }
 
 function* stored(key: string): Plan<Pick<Shared, 'key' | 'arrival' | 'isStored'>> {
@@ -87,11 +89,20 @@ export function takeoversLeft({ all, now }: SharedLimits, { starts }: Progress):
 }
 
 /** Starts of fresh work that all limits together still allow. */
-export function freshLeft(shared: SharedLimits, progress: Progress): number {
-  const places = shared.all.map(
-    ({ limit, running }) => (limit.concurrency ?? Number.POSITIVE_INFINITY) - running - progress.added,
-  );
-  return Math.max(0, Math.min(takeoversLeft(shared, progress), ...places));
+export function freshLeft({ all, now }: SharedLimits, progress: Progress): number {
+  const left = all.map((shared) => leftOf(shared, progress, now));
+  return Math.max(0, Math.min(Number.POSITIVE_INFINITY, ...left));
+}
+
+/** The limits that allow fewer than `wanted` more. */
+export function shortOf({ all, now }: SharedLimits, progress: Progress, wanted: number): LimitScope[] {
+  return all.filter((shared) => leftOf(shared, progress, now) < wanted).map(({ scope }) => scope);
+}
+
+function leftOf({ limit, arrival, running }: Shared, { starts, added }: Progress, now: number): number {
+  const { rate, concurrency } = limit;
+  const places = (concurrency ?? Number.POSITIVE_INFINITY) - running - added;
+  return rate === null ? places : Math.min(places, startsLeft(rate, arrival, now) - starts);
 }
 
 /** Writes down what the claim used. @returns milliseconds until every rate allows a start; `null`: they do now */

@@ -1,0 +1,84 @@
+/**
+ * Whose turn it is among the schedulers of a process whose namespaces share a limit of their pack. Who found no place
+ * stands in line; when one is freed, the first in line scans before anybody else does.
+ *
+ *   scan ──no place──▶ in line ──a place is freed──▶ its turn ──its scan has ended──▶ out of line, and the next one's turn
+ *                         ▲                              │
+ *                         └─── no place: first in line ──┘
+ *
+ * A turn is a courtesy and bounded in time: the limit itself stays with the store.
+ */
+import type { Clock } from '../core/clock.js';
+
+/** So long a scan lets others go first. */
+const PATIENCE_MS = 100;
+
+export interface TurnTaker {
+  /** Scans now, if it can: false, when no slot of it waits or it may not scan yet. */
+  takeTurn(): boolean;
+}
+
+export class LimitTurns {
+  readonly #clock: Clock;
+  #line: TurnTaker[] = [];
+  #current: TurnTaker | null = null;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Some flow has ended, and its place is free. */
+  freed(): void {
+    if (this.#current === null) this.#callNext();
+  }
+
+  /** Resolves when nobody else's turn is on, or after `PATIENCE_MS`. */
+  async mine(taker: TurnTaker): Promise<void> {
+    const until = this.#clock.monotonic() + PATIENCE_MS;
+    while (this.#current !== null && this.#current !== taker && this.#clock.monotonic() < until)
+      await this.#turnEnds(until);
+  }
+
+  /** A scan has ended: it brought something, or the limit had no place for what it wants. */
+  ended(taker: TurnTaker, { found, denied }: { readonly found: boolean; readonly denied: boolean }): void {
+    const wasCurrent = this.#current === taker;
+    if (wasCurrent) this.#current = null;
+    // Nobody loses its place in line by a look in between.
+    const place = wasCurrent ? -1 : this.#line.indexOf(taker);
+    this.leave(taker);
+    if (denied && (found || (!wasCurrent && place < 0))) this.#line.push(taker);
+    else if (denied) this.#line.splice(Math.max(place, 0), 0, taker);
+    if (!wasCurrent) return;
+    if (found || !denied) this.#callNext();
+    for (const go of [...this.#waiting]) go();
+  }
+
+  /** It scans no more, or needs nothing. */
+  leave(taker: TurnTaker): void {
+    this.#line = this.#line.filter((other) => other !== taker);
+  }
+
+  #callNext(): void {
+    for (;;) {
+      const [next] = this.#line;
+      if (next === undefined) return;
+      this.leave(next);
+      this.#current = next;
+      if (next.takeTurn()) return;
+      this.#current = null;
+    }
+  }
+
+  #turnEnds(until: number): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        cancel();
+        this.#waiting.delete(go);
+        resolve();
+      };
+      const cancel = this.#clock.after(Math.max(0, until - this.#clock.monotonic()), go);
+      this.#waiting.add(go);
+    });
+  }
+}
