@@ -26,6 +26,7 @@ import type {
   ClaimRequest,
   ClaimResult,
   PeekResult,
+  Runnable,
   WorkItemService,
 } from '../store/store.js';
 import type { ClaimDecision, ClaimLimiter } from './claim-limiter.js';
@@ -46,6 +47,8 @@ export interface ClaimSchedulerOptions<Work> {
   readonly processingBudget: number;
   /** What the pack declares for its flows. */
   readonly limits: ClaimLimits | null;
+  /** What its flows can run; default: everything. */
+  readonly runnable?: Runnable | null;
   /** With the schedulers of other namespaces under a limit of the pack; default: there are none. */
   readonly turns?: LimitTurns | null;
   readonly leaseMs: number;
@@ -373,7 +376,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
   }
 
   #view({ shape, preference }: ShapeLine<Work>, idle: number): SchedulerView {
-    const { packId, generation, limits, leaseMs, holder, random } = this.#options;
+    const { packId, generation, limits, runnable = null, leaseMs, holder, random } = this.#options;
     const unanswered = this.#unanswered;
     return {
       ...this.#budget(),
@@ -383,6 +386,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
       preference,
       idle,
       limits,
+      runnable,
       leaseMs,
       token: unanswered?.token ?? newLeaseToken(random),
       repeat: unanswered !== null,

@@ -3,7 +3,7 @@
  * budget and the lane heads stay with the store; what is decided here is only how much to ask for (SCH-8).
  */
 import { INBOUND_WORK_TYPES, type QueueClass } from '../core/work.js';
-import type { ClaimLimits, ClaimRequest, ClaimScope } from '../store/store.js';
+import type { ClaimLimits, ClaimRequest, ClaimScope, Runnable } from '../store/store.js';
 import type { ExecutorShape } from './shapes.js';
 
 export interface SchedulerView {
@@ -20,6 +20,7 @@ export interface SchedulerView {
   readonly processingBudget: number;
   readonly mode: ClaimRequest['mode'];
   readonly limits: ClaimLimits | null;
+  readonly runnable: Runnable | null;
   readonly leaseMs: number;
   readonly token: string;
   readonly repeat: boolean;
@@ -54,7 +55,7 @@ export function claimScope({
 export function planClaim(view: SchedulerView): ClaimPlan {
   const maxClaims = claimRoom(view);
   if (maxClaims === 0) return { kind: 'wait' };
-  const { preference, leaseMs, processingBudget, mode, limits, token, repeat, holder } = view;
+  const { preference, leaseMs, processingBudget, mode, limits, runnable, token, repeat, holder } = view;
   const request: ClaimRequest = {
     ...claimScope(view),
     preference,
@@ -63,6 +64,7 @@ export function planClaim(view: SchedulerView): ClaimPlan {
     processingBudget,
     mode,
     limits,
+    runnable,
     token,
     repeat,
     holder,

@@ -151,6 +151,13 @@ export interface ClaimLimits extends Limits {
   readonly packName: string;
 }
 
+/** By route: its newest version that a process knows. */
+export interface Runnable {
+  readonly routes: Readonly<Record<string, number>>;
+  /** A newer version of the pack is installed: a route that is not listed may be new in it. */
+  readonly isBehind: boolean;
+}
+
 export interface ClaimRequest extends ClaimScope {
   /** Soft affinity (QCL-2); empty: the historical order. */
   readonly preference: readonly QueueClass[];
@@ -163,6 +170,8 @@ export interface ClaimRequest extends ClaimScope {
   readonly mode: 'fresh' | 'stale' | 'any';
   /** What the pack declares for its flows; default: nothing. */
   readonly limits?: ClaimLimits | null;
+  /** What the claimer can run; what it cannot is left to others (EXE-6), and is no start of a rate. Default: everything. */
+  readonly runnable?: Runnable | null;
   /** Fresh random token of this claim. */
   readonly token: string;
   /**

@@ -9,7 +9,7 @@ import { Executor } from '../executor/executor.js';
 import type { Finalizer } from '../executor/finalizer.js';
 import type { LeaseHandle } from '../executor/lease-handle.js';
 import type { WorkRun } from '../executor/work-run.js';
-import type { FlowLog } from '../packs/types.js';
+import type { FlowLog, Pack } from '../packs/types.js';
 import { CentralClaimScheduler } from '../scheduler/central-claim-scheduler.js';
 import { ClaimLimiter } from '../scheduler/claim-limiter.js';
 import type { LimitTurns } from '../scheduler/limit-turns.js';
@@ -64,10 +64,15 @@ export class PackPool {
       leaseMs: parts.settings.leaseMs,
       namespace: installed.namespace,
       pack,
-      isBehind: compareVersions(pack.version, installed.version) < 0,
+      isBehind: this.#isBehind,
     });
     this.scheduler = this.#makeScheduler();
     this.#repair = this.#makeRepair();
+  }
+
+  get #isBehind(): boolean {
+    const { pack, installed } = this.plan;
+    return compareVersions(pack.version, installed.version) < 0;
   }
 
   get isIdle(): boolean {
@@ -140,6 +145,7 @@ export class PackPool {
       generation,
       processingBudget: settings.maxProcessingRows,
       limits: this.#limits,
+      runnable: { routes: newestVersions(this.plan.pack), isBehind: this.#isBehind },
       turns: this.#limits?.pack ? this.#parts.turnsOf(this.plan.pack.name) : null,
       leaseMs: settings.leaseMs,
       poll: settings.poll,
@@ -164,4 +170,8 @@ export class PackPool {
       onError: (error) => log.warn('readiness repair failed', { packId, error: String(error) }),
     });
   }
+}
+
+function newestVersions({ routes }: Pack): Record<string, number> {
+  return Object.fromEntries([...routes.values()].map(({ name, version }) => [name, version]));
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Limit, RateLimit } from '../../src/core/limits.js';
+import type { QueueClass } from '../../src/core/work.js';
 import type { ClaimedItem, ClaimLimits, ClaimRequest, InstalledPack } from '../../src/store/store.js';
 import { draftReceipt, type EventSketch } from '../support/drafts.js';
 import type { Engine } from './engine.js';
@@ -37,6 +38,13 @@ export function limitCases(engine: Engine): void {
     /** As if so much time had passed since the limits were written down. */
     async function pass(ms: number): Promise<void> {
       await at.sql(`UPDATE ${LIMIT} SET Arrival = Arrival - ?, DueDate = DueDate - ?`, [ms * 1_000, ms]);
+    }
+
+    /** As if nobody had renewed a lease in time. */
+    async function expire(): Promise<void> {
+      await at.sql(`UPDATE ${ITEM} SET LeaseUntil = 1 WHERE PackId = ? AND State = 'processing'`, [
+        at.pack.packId,
+      ]);
     }
 
     /** Items in one range of the queue's index. */
@@ -171,18 +179,24 @@ export function limitCases(engine: Engine): void {
       expect(order).toHaveLength(5);
     });
 
-    it('[LIM-2] what is free and has no taker is not freed again and again', async () => {
-      await admit(...Array.from({ length: 40 }, () => 'a'));
+    it('[LIM-2] a claim frees what its classes may have, however much of others is listed before', async () => {
+      const rows = (queueClass: QueueClass, sources: readonly string[]): EventSketch[] =>
+        sources.flatMap((source) => [
+          { source, queueClass },
+          { source, queueClass },
+        ]);
+      const bulk = Array.from({ length: 60 }, (_, n) => `bulk-${n}`);
+      await admitEvents([...rows('bulk', bulk), ...rows('interactive', ['urgent'])]);
       const declared = limits({ source: hourly(1) });
-      await at.claim(declared);
+      expect(await at.claim({ ...declared, maxClaims: 200 })).toHaveLength(61);
       await pass(HOUR_MS);
-      for (let scan = 0; scan < 5; scan++)
-        expect(await at.claim({ ...declared, queueClasses: ['interactive'] })).toEqual([]);
-      expect(await inRange('ready:default')).toBe(1);
-      expect(await at.claim(declared)).toHaveLength(1);
+      const urgent = await at.claim({ ...declared, queueClasses: ['interactive'], maxClaims: 1 });
+      expect(await names(urgent)).toEqual(['urgent']);
+      expect(await inRange('ready:bulk')).toBe(0);
+      expect(await at.claim({ ...declared, maxClaims: 200 })).toHaveLength(60);
     });
 
-    it('[LIM-1] [DRN-2] a takeover adds nothing that runs, but it is a start', async () => {
+    it('[LIM-1] [DRN-2] an expired lease that may not start again frees its place, and waits in the queue', async () => {
       await admit('a', 'b', 'c');
       const declared = limits({ namespace: atOnce(2, { count: 3, burst: 3, perMs: HOUR_MS }) });
       expect(await at.claim(declared)).toHaveLength(2);
@@ -191,9 +205,73 @@ export function limitCases(engine: Engine): void {
       ]);
       const taken = await at.claim({ ...declared, mode: 'stale' });
       expect(taken.map((item) => item.reclaimed)).toEqual([true]);
+      expect(await inRange('processing')).toBe(1);
+      expect(await at.item("State = 'pending' AND Failures = 1")).toMatchObject([
+        { LastErrorCode: 'lease_expired' },
+      ]);
       expect(await at.claim(declared)).toEqual([]);
       await pass(HOUR_MS / 3);
-      expect((await at.claim(declared)).map((item) => item.reclaimed)).toEqual([true]);
+      expect((await at.claim(declared)).map((item) => item.failures)).toEqual([1]);
+    });
+
+    it('[LIM-1] [DRN-2] limited sources whose process died do not fill the processing budget', async () => {
+      await admit('a', 'b', 'c');
+      const declared = { ...limits({ source: hourly(1) }), processingBudget: 3 };
+      expect(await at.claim(declared)).toHaveLength(3);
+      await expire();
+      await admit('d', 'e', 'f');
+      expect(await names(await at.claim(declared))).toEqual(['d', 'e', 'f']);
+    });
+
+    it('[LIM-1] a concurrency counts what runs: leases that have run out hold no place, and are no place', async () => {
+      const [other] = (await at.store.installPacks([
+        { namespace: 'other', pack: at.pack.pack, version: '1.0.0' },
+      ])) as [InstalledPack];
+      await admit('a', 'b');
+      const declared = limits({ pack: atOnce(2) });
+      expect(await at.claim(declared)).toHaveLength(2);
+      await expire();
+      // Nobody takes them over there: the pack is paused.
+      await at.store.setPackStatus(at.pack.packId, 'paused');
+      const { packId, namespace } = other;
+      const events = ['c', 'd', 'e'].map((source) => ({ source }));
+      await at.store.materialize({ packId, namespace, receipts: [draftReceipt(other, { events })] });
+      const theirs = await at.store.claim(claimRequest(other, declared));
+      expect(theirs.items).toHaveLength(2);
+      expect(theirs.limitedBy).toEqual(['pack']);
+      await at.store.setPackStatus(at.pack.packId, 'active');
+      expect(await at.claim(declared)).toEqual([]);
+      expect(await inRange('processing')).toBe(0);
+      await at.finish(theirs.items);
+      expect(await at.claim(declared)).toHaveLength(2);
+    });
+
+    it('[OWN-5] [LIM-1] a lease that ran out is not renewed: its place may be taken', async () => {
+      await admit('a');
+      const [item] = await at.claim();
+      await expire();
+      expect(await at.store.renew([item!.lease], 60_000)).toEqual({
+        renewed: [],
+        lost: [item!.lease.workId],
+      });
+      expect(await at.finish([item!])).toMatchObject([{ lost: false, state: 'completed' }]);
+    });
+
+    it('[LIM-1] [EXE-6] what the claimer cannot run is left to others, and is no start', async () => {
+      await at.admit(
+        { routeVersion: 2, events: [{ source: 'new' }] },
+        { route: 'later', events: [{ source: 'r' }] },
+      );
+      await admit('old');
+      const declared = {
+        ...limits({ namespace: hourly(1) }),
+        runnable: { routes: { events: 1 }, isBehind: true },
+      };
+      expect(await names(await at.claim(declared))).toEqual(['old']);
+      expect(await at.item('Attempt = 0')).toHaveLength(2);
+      await at.sql(`UPDATE ${ITEM} SET RunAfter = 1 WHERE PackId = ?`, [at.pack.packId]);
+      const known = { runnable: { routes: { events: 2, later: 1 }, isBehind: false } };
+      expect(await names(await at.claim(known))).toEqual(['new', 'r']);
     });
 
     it('[LIM-1] [DRN-2] a takeover from a source at its concurrency; its rate still counts', async () => {

@@ -57,13 +57,24 @@ describe('leases', () => {
     track(items);
     await bench.clock.advance(LEASE_MS / 3);
     main.alive = false;
-    await bench.clock.advance(2 * LEASE_MS);
+    await bench.clock.advance(LEASE_MS);
     expect(renewed.every(({ sentAt }) => sentAt <= LEASE_MS / 3 + LEASE_MS / 2)).toBe(true);
-    expect(leaseEnds()[0]).toBeLessThan(0);
+    expect(leaseEnds()[0]).toBeLessThan(LEASE_MS / 2);
     const before = renewed.length;
     main.alive = true;
     await bench.clock.advance(LEASE_MS / 12);
     expect(renewed).toHaveLength(before + 1);
+  });
+
+  test('[OWN-5] are lost when nobody renewed them in time, also where nobody has taken them over', async () => {
+    const { bench, items, main, track, lost, leaseEnds } = await keeping(1);
+    track(items);
+    main.alive = false;
+    await bench.clock.advance(2 * LEASE_MS);
+    expect(leaseEnds()[0]).toBeLessThan(0);
+    main.alive = true;
+    await bench.clock.advance(LEASE_MS / 12);
+    expect(lost).toHaveLength(1);
   });
 
   test('[TRM-4] are not renewed for a main thread that stopped beating while a renewal was waited for', async () => {

@@ -24,6 +24,7 @@ const view: fc.Arbitrary<SchedulerView> = fc
     // Less than nothing, where a caller took something off.
     processingBudget: fc.oneof(amount, fc.constantFrom(-1, Number.MIN_SAFE_INTEGER)),
     limits: fc.constant(null),
+    runnable: fc.constant(null),
     mode: fc.constantFrom('any', 'fresh', 'stale'),
     repeat: fc.boolean(),
     packId: fc.nat(),
@@ -113,6 +114,7 @@ test('[DRN-1] [SCH-3] a pool that follows its plans is never over its budget and
           token: '',
           holder: '',
           limits: null,
+          runnable: null,
           mode: 'any',
           repeat: false,
         } as const;

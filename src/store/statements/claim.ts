@@ -34,6 +34,8 @@ export const drainState = reading(
 export interface CandidateRow {
   readonly WorkId: string;
   readonly EventId: string;
+  readonly Route: string;
+  readonly RouteVersion: number;
   readonly LaneKey: string | null;
   readonly DeliveryLaneKey: string | null;
   readonly TargetLaneKey: string | null;
@@ -43,7 +45,7 @@ export interface CandidateRow {
 }
 
 const CANDIDATE =
-  'WorkId, EventId, LaneKey, DeliveryLaneKey, TargetLaneKey, LaneOrdinal, RunAfter, CreatedDate';
+  'WorkId, EventId, Route, RouteVersion, LaneKey, DeliveryLaneKey, TargetLaneKey, LaneOrdinal, RunAfter, CreatedDate';
 
 /** Ready heads of one (work type, class) after a cursor, in the order of QCL-4. Parameters: pack, type, bucket, cursor. */
 export const scanReady = reading(
@@ -202,10 +204,18 @@ export const renewLeases = writing(
   64,
 );
 
+/** The holder's own renewal. One that came too late is lost: its place under a limit may be somebody else's. */
+export const keepLeases = writing(
+  'claim.keepLeases',
+  (d, n) => `UPDATE ${WORK_ITEM} SET LeaseUntil = ${d.now} + ?
+    WHERE State = 'processing' AND LeaseUntil >= ${d.now} AND (${repeated(LEASE, n, ' OR ')})`,
+  64,
+);
+
 export const heldLeases = reading(
   'claim.heldLeases',
-  (_, n) => `SELECT WorkId, LeaseToken, OwnershipEpoch, LeaseUntil FROM ${WORK_ITEM}
-    WHERE WorkId IN (${marks(n)}) AND State = 'processing'`,
+  (d, n) => `SELECT WorkId, LeaseToken, OwnershipEpoch, LeaseUntil FROM ${WORK_ITEM}
+    WHERE WorkId IN (${marks(n)}) AND State = 'processing' AND LeaseUntil >= ${d.now}`,
   MAX_ITEMS,
 );
 

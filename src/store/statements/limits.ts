@@ -1,4 +1,4 @@
-import { marks, reading, repeated, writing } from '../statement.js';
+import { type Dialect, marks, reading, repeated, writing } from '../statement.js';
 import { EVENT, LIMIT, LIMITED, PACK, WORK_ITEM } from './tables.js';
 
 const MAX_ITEMS = 256;
@@ -41,11 +41,17 @@ export const updateLimit = writing(
   () => `UPDATE ${LIMIT} SET Arrival = ?, DueDate = ? WHERE LimitKey = ?`,
 );
 
-/** Limits of a pack whose waiting items may get their turn. Parameters: pack, due, due, key of the last one seen. */
+const LISTED = `${LIMITED} l JOIN ${WORK_ITEM} w ON w.WorkId = l.WorkId AND w.QueueClass IN (?, ?, ?)`;
+
+/**
+ * Limits of a pack that waiting items of some classes may get their turn under.
+ * Parameters: pack, due, due, key of the last one seen, class × 3.
+ */
 export const dueLimits = reading(
   'limits.dueLimits',
-  (d) => `SELECT ${LIMIT_ROW} FROM ${LIMIT}
+  (d) => `SELECT ${LIMIT_ROW} FROM ${LIMIT} d
     WHERE PackId = ? AND DueDate <= ${d.now} AND (DueDate > ? OR (DueDate = ? AND LimitKey > ?))
+      AND EXISTS (SELECT 1 FROM ${LISTED} WHERE l.LimitKey = d.LimitKey)
     ORDER BY DueDate, LimitKey LIMIT ${DUE_PAGE}`,
 );
 
@@ -64,12 +70,16 @@ export const deleteLimits = writing(
 
 // ── what runs ────────────────────────────────────────────────────────────────────────────────────────────
 
-const RUNNING = `w.WorkType IN ('connector_event', 'workflow_action_apply') AND w.Bucket = 'processing'`;
+/** Under a lease. What is past it runs no more, and nobody may be there to take it over: its pack paused, or not served. */
+const running = (d: Dialect): string =>
+  `w.WorkType IN ('connector_event', 'workflow_action_apply') AND w.Bucket = 'processing' AND w.BucketOrder >= ${d.now}`;
 
-/** Rows of a pack in processing, over all its namespaces. */
+/** Rows of a pack that run, over all its namespaces. */
 export const runningOfPack = reading(
   'limits.runningOfPack',
-  () => `SELECT COUNT(*) AS Running FROM ${PACK} p JOIN ${WORK_ITEM} w ON w.PackId = p.PackId AND ${RUNNING}
+  (
+    d,
+  ) => `SELECT COUNT(*) AS Running FROM ${PACK} p JOIN ${WORK_ITEM} w ON w.PackId = p.PackId AND ${running(d)}
     WHERE p.Pack = ?`,
 );
 
@@ -81,8 +91,8 @@ export interface RunningSourceRow {
 /** Bounded by the processing budget. */
 export const runningBySource = reading(
   'limits.runningBySource',
-  () => `SELECT e.SourceKey AS SourceKey, COUNT(*) AS Running
-    FROM ${WORK_ITEM} w JOIN ${EVENT} e ON e.EventId = w.EventId WHERE w.PackId = ? AND ${RUNNING}
+  (d) => `SELECT e.SourceKey AS SourceKey, COUNT(*) AS Running
+    FROM ${WORK_ITEM} w JOIN ${EVENT} e ON e.EventId = w.EventId WHERE w.PackId = ? AND ${running(d)}
     GROUP BY e.SourceKey`,
 );
 
@@ -108,10 +118,17 @@ export interface LimitedRow {
 /** Items of one limit that are read at once. */
 export const LIMITED_PAGE = MAX_ROWS;
 
+/** Parameters: class × 3, key. */
 export const firstLimited = reading(
   'limits.firstLimited',
-  () => `SELECT LimitKey, LaneOrdinal, WorkId FROM ${LIMITED} WHERE LimitKey = ?
-    ORDER BY LaneOrdinal, WorkId LIMIT ${LIMITED_PAGE}`,
+  () => `SELECT l.LimitKey AS LimitKey, l.LaneOrdinal AS LaneOrdinal, l.WorkId AS WorkId FROM ${LISTED}
+    WHERE l.LimitKey = ? ORDER BY l.LaneOrdinal, l.WorkId LIMIT ${LIMITED_PAGE}`,
+);
+
+/** Something is listed under a limit. */
+export const anyLimited = reading(
+  'limits.anyLimited',
+  () => `SELECT WorkId FROM ${LIMITED} WHERE LimitKey = ? LIMIT 1`,
 );
 
 export const insertLimited = writing(

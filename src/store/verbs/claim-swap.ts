@@ -10,10 +10,10 @@ import type { ClaimedItem, ClaimRequest } from '../store.js';
 import { ids, readList, writeList } from './batches.js';
 import { lockRows } from './finalize.js';
 import { clearBlocked } from './lanes.js';
-import type { Progress, SharedLimits } from './shared-limits.js';
+import type { SharedLimits } from './shared-limits.js';
 import type { SourceLimits } from './source-limits.js';
 
-/** How long an item whose Event somebody else owns is left alone; it would miss at every scan. */
+/** How long an item that somebody else has to run is left alone; it would be met at every scan. */
 const FOREIGN_REST_MS = 5_000;
 
 /** A claim on its way through its transaction. */
@@ -35,14 +35,11 @@ export interface Claiming {
   readonly shared: SharedLimits;
   readonly sources: SourceLimits | null;
   /** Items that an earlier try has claimed already. */
-  adopted: number;
-  /** Rows in processing when the claim began. */
-  readonly processingBefore: number;
+  readonly adopted: number;
 }
 
-export function progressOf({ items, adopted, processing, processingBefore }: Claiming): Progress {
-  return { starts: items.length - adopted, added: processing - processingBefore };
-}
+/** Items that this claim has started itself. */
+export const startsOf = ({ items, adopted }: Claiming): number => items.length - adopted;
 
 export const lanesOf = (row: Pick<sql.ItemRow, 'LaneKey' | 'DeliveryLaneKey' | 'TargetLaneKey'>): string[] =>
   [row.LaneKey, row.DeliveryLaneKey, row.TargetLaneKey].filter((lane): lane is string => lane !== null);
@@ -74,6 +71,27 @@ export function* attempt(
     valid.filter((row) => !won.has(row.WorkId)),
     pending.filter((row) => foreign.has(row.EventId)),
   );
+}
+
+/** What this process cannot run it leaves to one that can (EXE-6): nothing is claimed, and no rate loses a start. */
+export function* restUnrunnable(
+  { request }: Claiming,
+  candidates: readonly sql.CandidateRow[],
+): Plan<readonly sql.CandidateRow[]> {
+  const others = candidates.filter((row) => !canRun(request, row)).map((row) => row.WorkId);
+  if (others.length === 0) return candidates;
+  yield* writeList(sql.restForeign, ids(others.sort()), (padded) => [FOREIGN_REST_MS, ...padded]);
+  return candidates.filter((row) => canRun(request, row));
+}
+
+/** One whose route is gone for good is claimed, and its run says so. */
+export function canRun(
+  { runnable }: ClaimRequest,
+  { Route, RouteVersion }: Pick<sql.CandidateRow, 'Route' | 'RouteVersion'>,
+): boolean {
+  if (!runnable) return true;
+  const version = runnable.routes[Route];
+  return version === undefined ? !runnable.isBehind : RouteVersion <= version;
 }
 
 /** A miss leaves the ready range, or it would be scanned for ever and starve what is behind it. */

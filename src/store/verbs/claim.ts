@@ -16,10 +16,10 @@ import * as sql from '../statements/claim.js';
 import type { ClaimRequest, ClaimResult } from '../store.js';
 import { writeList } from './batches.js';
 import { eligibleClasses, normalizedTypes, threeClasses } from './claim-scope.js';
-import { attempt, type Claiming, lanesOf, progressOf, take } from './claim-swap.js';
+import { attempt, type Claiming, lanesOf, restUnrunnable, startsOf, take } from './claim-swap.js';
 import { promoteDue } from './lanes.js';
 import { reclaim } from './reclaim.js';
-import { freshLeft, lockPackLimit, openShared, settleShared, shortOf } from './shared-limits.js';
+import { lockPackLimit, openShared, settleShared, shortOf, startsAllowed } from './shared-limits.js';
 import { freeWaiting, openSources, settleSources, withinLimits } from './source-limits.js';
 
 /** Scans of one claim; bounds the work when most candidates miss. */
@@ -59,7 +59,7 @@ export function* claimForEvent(request: ClaimRequest, eventId: string, adopt: bo
 /** Rows that fresh work may still add: by the processing budget, and by what the pack declares. */
 function roomFor(claiming: Claiming): number {
   const { request, processing, shared } = claiming;
-  return Math.min(request.processingBudget - processing, freshLeft(shared, progressOf(claiming)));
+  return Math.min(request.processingBudget - processing, startsAllowed(shared, startsOf(claiming)));
 }
 
 const NOTHING: ClaimResult = {
@@ -82,37 +82,41 @@ function* openClaim(request: ClaimRequest, adopt: boolean): Plan<Claiming | null
   const isActive = drain.Status === 'active';
   // What an unanswered try had claimed before a pause is its caller's all the same: nobody else would give it back.
   if (!isActive && !adopt) return null;
+  // First of all: what they were counted as before depends on how long the first try took.
+  const adopted = adopt ? yield* renewClaimed(request, workTypes) : [];
+  const late = adopted.filter((row) => row.LeaseUntil! < drain.Now).length;
+  const [processing, stale] = [drain.Processing, drain.Stale - late];
   const claiming: Claiming = {
     request,
     workTypes,
     items: [],
     isActive,
     lanes: new Set(),
-    processing: drain.Processing,
-    stale: drain.Stale,
+    // Each of the adopted is counted as it is taken.
+    processing: processing - adopted.length,
+    stale,
     isDue: drain.Due !== 0,
     expired: 0,
     misses: 0,
-    shared: yield* openShared(request, drain.Now, drain.Processing),
+    shared: yield* openShared(request, drain.Now, processing - stale),
     sources: limits?.source ? yield* openSources(packId, limits.source, drain.Now) : null,
-    adopted: 0,
-    processingBefore: drain.Processing,
+    adopted: adopted.length,
   };
-  if (adopt) yield* adoptClaimed(claiming);
+  for (const row of adopted) take(claiming, { ...row, LeaseUntil: row.Now + request.leaseMs }, false);
   return claiming;
 }
 
-function* adoptClaimed(claiming: Claiming): Plan<void> {
-  const { packId, token, leaseMs } = claiming.request;
-  for (const workType of claiming.workTypes) {
-    const rows = yield* read<sql.ItemRow>(sql.adoptableRows, [packId, workType, token]);
-    // The caller counts the lease from this request on.
-    const held = rows.map((row) => [row.WorkId, token, row.OwnershipEpoch] as const);
-    yield* writeList(sql.renewLeases, held, (padded) => [leaseMs, ...padded]);
-    for (const row of rows) take(claiming, { ...row, LeaseUntil: row.Now + leaseMs }, false);
-    claiming.processing -= rows.length;
-  }
-  claiming.adopted = claiming.items.length;
+/** What an unanswered try has claimed, under a lease that its caller counts from this request on. */
+function* renewClaimed(
+  { packId, token, leaseMs }: ClaimRequest,
+  workTypes: readonly WorkType[],
+): Plan<sql.ItemRow[]> {
+  const rows: sql.ItemRow[] = [];
+  for (const workType of workTypes)
+    rows.push(...(yield* read<sql.ItemRow>(sql.adoptableRows, [packId, workType, token])));
+  const held = rows.map((row) => [row.WorkId, token, row.OwnershipEpoch] as const);
+  yield* writeList(sql.renewLeases, held, (padded) => [leaseMs, ...padded]);
+  return rows;
 }
 
 function* close(claiming: Claiming): Plan<ClaimResult> {
@@ -136,7 +140,7 @@ function limitsMet(claiming: Claiming): LimitScope[] {
   const { request, items, processing, shared, sources, isActive } = claiming;
   if (!isActive || request.mode === 'stale') return [];
   const wanted = Math.min(request.maxClaims - items.length, request.processingBudget - processing, 1);
-  const met = wanted <= 0 ? [] : shortOf(shared, progressOf(claiming), wanted);
+  const met = wanted <= 0 ? [] : shortOf(shared, startsOf(claiming), wanted);
   return sources !== null && sources.over.length > 0 ? [...met, 'source'] : met;
 }
 
@@ -145,7 +149,7 @@ function* mayStart(
   { sources }: Claiming,
   candidates: readonly sql.CandidateRow[],
 ): Plan<readonly sql.CandidateRow[]> {
-  return sources === null ? candidates : yield* withinLimits(sources, candidates, false);
+  return sources === null ? candidates : yield* withinLimits(sources, candidates);
 }
 
 // ── fresh work ───────────────────────────────────────────────────────────────────────────────────────────
@@ -160,7 +164,8 @@ interface Range {
 function* claimFresh(claiming: Claiming, wanted: number): Plan<void> {
   if (claiming.isDue) yield* promoteDue(claiming.request.packId, claiming.workTypes);
   // What may start and cannot be claimed here is as good as free: twice as many, and a scan finds enough.
-  if (claiming.sources !== null) yield* freeWaiting(claiming.sources, 2 * wanted);
+  if (claiming.sources !== null)
+    yield* freeWaiting(claiming.sources, 2 * wanted, threeClasses(claiming.request));
   const until = claiming.items.length + wanted;
   for (const tier of tiersOf(claiming.request)) {
     const ranges = tier.flatMap((queueClass) =>
@@ -169,7 +174,8 @@ function* claimFresh(claiming: Claiming, wanted: number): Plan<void> {
     for (let round = 0; round < MAX_ROUNDS && claiming.items.length < until; round++) {
       const candidates = yield* scan(claiming.request.packId, ranges);
       if (candidates.length === 0) break;
-      yield* attemptInOrder(claiming, yield* mayStart(claiming, candidates), until);
+      const runnable = yield* restUnrunnable(claiming, candidates);
+      yield* attemptInOrder(claiming, yield* mayStart(claiming, runnable), until);
     }
   }
 }

@@ -16,7 +16,7 @@ interface HeldRow {
 export function* renew(leases: readonly Lease[], leaseMs: number): Plan<RenewResult> {
   const sorted = [...leases].sort((a, b) => (a.workId < b.workId ? -1 : 1));
   const members = sorted.map((lease) => [lease.workId, lease.token, lease.epoch]);
-  yield* writeList(sql.renewLeases, members, (list) => [leaseMs, ...list]);
+  yield* writeList(sql.keepLeases, members, (list) => [leaseMs, ...list]);
   const rows = yield* readList<HeldRow>(sql.heldLeases, ids(sorted.map((lease) => lease.workId)));
   const held = new Map(rows.map((row) => [row.WorkId, row]));
   const renewed: Lease[] = [];

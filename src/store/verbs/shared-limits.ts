@@ -16,7 +16,7 @@ interface Shared {
   readonly limit: Limit;
   readonly arrival: number;
   readonly isStored: boolean;
-  /** Rows in processing under it before this claim. */
+  /** Rows that run under it, before this claim starts any. */
   readonly running: number;
 }
 
@@ -44,18 +44,14 @@ export function* lockPackLimit({ limits }: ClaimRequest): Plan<void> {
 
 const OF_NO_NAMESPACE = 0;
 
-/** @param processing rows of this pack and namespace in processing */
-export function* openShared(
-  { packId, limits }: ClaimRequest,
-  now: number,
-  processing: number,
-): Plan<SharedLimits> {
+/** @param live rows of this pack and namespace that run */
+export function* openShared({ packId, limits }: ClaimRequest, now: number, live: number): Plan<SharedLimits> {
   const all: Shared[] = [];
   if (limits?.pack) all.push(yield* openPack(limits, limits.pack));
   if (limits?.namespace) {
     const { namespace: limit } = limits;
     const row = yield* stored(namespaceKey(packId));
-    all.push({ scope: 'namespace', ...row, packId, limit, running: processing });
+    all.push({ scope: 'namespace', ...row, packId, limit, running: live });
   }
   return { now, all };
 }
@@ -72,36 +68,20 @@ function* stored(key: string): Plan<Pick<Shared, 'key' | 'arrival' | 'isStored'>
   return { key, arrival: row?.Arrival ?? 0, isStored: row !== undefined };
 }
 
-/** What a claim has done so far. */
-export interface Progress {
-  /** Items it has started. */
-  readonly starts: number;
-  /** Rows in processing that it has added; fewer than its starts where it took over expired leases. */
-  readonly added: number;
-}
-
-/** Starts that a takeover may still make: it adds no row in processing, so only rates bound it. */
-export function takeoversLeft({ all, now }: SharedLimits, { starts }: Progress): number {
-  const left = all.map(({ limit, arrival }) =>
-    limit.rate === null ? Number.POSITIVE_INFINITY : startsLeft(limit.rate, arrival, now) - starts,
-  );
-  return Math.max(0, Math.min(Number.POSITIVE_INFINITY, ...left));
-}
-
-/** Starts of fresh work that all limits together still allow. */
-export function freshLeft({ all, now }: SharedLimits, progress: Progress): number {
-  const left = all.map((shared) => leftOf(shared, progress, now));
+/** Starts that all limits together still allow. @param starts made by this claim so far */
+export function startsAllowed({ all, now }: SharedLimits, starts: number): number {
+  const left = all.map((shared) => leftOf(shared, starts, now));
   return Math.max(0, Math.min(Number.POSITIVE_INFINITY, ...left));
 }
 
 /** The limits that allow fewer than `wanted` more. */
-export function shortOf({ all, now }: SharedLimits, progress: Progress, wanted: number): LimitScope[] {
-  return all.filter((shared) => leftOf(shared, progress, now) < wanted).map(({ scope }) => scope);
+export function shortOf({ all, now }: SharedLimits, starts: number, wanted: number): LimitScope[] {
+  return all.filter((shared) => leftOf(shared, starts, now) < wanted).map(({ scope }) => scope);
 }
 
-function leftOf({ limit, arrival, running }: Shared, { starts, added }: Progress, now: number): number {
+function leftOf({ limit, arrival, running }: Shared, starts: number, now: number): number {
   const { rate, concurrency } = limit;
-  const places = (concurrency ?? Number.POSITIVE_INFINITY) - running - added;
+  const places = (concurrency ?? Number.POSITIVE_INFINITY) - running - starts;
   return rate === null ? places : Math.min(places, startsLeft(rate, arrival, now) - starts);
 }
 

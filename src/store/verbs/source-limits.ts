@@ -10,6 +10,7 @@
 
 import { digestParts } from '../../core/identity.js';
 import { arrivalAfter, type Limit, msToNextStart, startsLeft } from '../../core/limits.js';
+import type { QueueClass } from '../../core/work.js';
 import { type Plan, read, write } from '../plan.js';
 import type { CandidateRow } from '../statements/claim.js';
 import * as sql from '../statements/limits.js';
@@ -78,53 +79,58 @@ function know(sources: SourceLimits, key: string, row: sql.LimitRow | undefined)
   return source;
 }
 
-/** Gives listed items their turn, oldest first, as many as their sources may start; at most so many in all. */
-export function* freeWaiting(sources: SourceLimits, most: number): Plan<void> {
+/** Gives listed items of these classes their turn, oldest first, as many as their sources may start; so many in all. */
+export function* freeWaiting(
+  sources: SourceLimits,
+  most: number,
+  classes: readonly QueueClass[],
+): Plan<void> {
   let [due, key, left] = [-1, '', most];
   for (;;) {
-    const page = yield* read<sql.LimitRow>(sql.dueLimits, [sources.packId, due, due, key]);
+    const page = yield* read<sql.LimitRow>(sql.dueLimits, [sources.packId, due, due, key, ...classes]);
     for (const row of page) {
-      const source = know(sources, row.LimitKey, row);
+      // A takeover of this claim may have used some of it already.
+      const source = sources.byKey.get(row.LimitKey) ?? know(sources, row.LimitKey, row);
       const room = Math.min(source.starts, source.places, left);
-      if (room > 0) left -= yield* free(source, room);
+      if (room > 0) left -= yield* free(source, room, classes);
     }
     if (page.length < sql.DUE_PAGE || left === 0) return;
     [due, key] = [page[page.length - 1]!.DueDate!, page[page.length - 1]!.LimitKey];
   }
 }
 
-function* free(source: Source, room: number): Plan<number> {
-  const listed = yield* read<sql.LimitedRow>(sql.firstLimited, [source.key]);
+function* free(source: Source, room: number, classes: readonly QueueClass[]): Plan<number> {
+  const listed = yield* read<sql.LimitedRow>(sql.firstLimited, [...classes, source.key]);
   const chosen = listed.slice(0, room);
   // Fewer where an item has ended otherwise meanwhile.
   source.freed = yield* writeList(sql.freeLimited, ids(chosen.map((row) => row.WorkId).sort()));
   yield* writeList(sql.deleteLimited, chosen.map(asMember));
-  source.waiting = listed.length > chosen.length || listed.length === sql.LIMITED_PAGE;
+  source.waiting = (yield* read(sql.anyLimited, [source.key])).length > 0;
   return source.freed;
 }
 
 const asMember = (row: sql.LimitedRow) => [row.LimitKey, row.LaneOrdinal, row.WorkId] as const;
 
 /**
- * Those that their sources may start, in the given order; fresh work that is over is noted, to be listed in the end.
- * @param takeover adds no row in processing, so only the rate bounds it
+ * Those that their sources may start, in the given order.
+ * @param takeover false: what is over is noted, to be listed in the end
  */
 export function* withinLimits<Row extends CandidateRow>(
   sources: SourceLimits,
   candidates: readonly Row[],
-  takeover: boolean,
+  takeover = false,
 ): Plan<Row[]> {
   yield* learn(sources, candidates);
   return candidates.filter((row) => {
     const { LaneOrdinal, WorkId } = row;
     const source = sourceOf(sources, row.EventId);
     if (source === undefined) return true;
-    if (source.starts <= 0 || (!takeover && source.places <= 0)) {
+    if (source.starts <= 0 || source.places <= 0) {
       if (!takeover) sources.over.push({ LimitKey: source.key, LaneOrdinal, WorkId });
       return false;
     }
     source.starts--;
-    if (!takeover) source.places--;
+    source.places--;
     return true;
   });
 }

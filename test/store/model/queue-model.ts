@@ -338,7 +338,7 @@ export class QueueModel {
 
   renew(lease: ModelLease, leaseHours: number): boolean {
     const item = this.heldBy(lease);
-    if (item?.state !== 'processing') return false;
+    if (item?.state !== 'processing' || item.leaseUntil! < this.now) return false;
     item.leaseUntil = this.now + leaseHours;
     return true;
   }
