@@ -128,6 +128,11 @@ export const METRICS = {
     labels: PACK,
     help: 'Candidates of a claim that somebody else was faster with, or that were not claimable after all.',
   },
+  lanehead_limited_claims_total: {
+    type: 'counter',
+    labels: [...PACK, 'limit'],
+    help: 'Claims that brought less than they asked for because of a limit that the pack declares: of the pack, the namespace, or a source.',
+  },
   lanehead_expired_items_total: {
     type: 'counter',
     labels: PACK,

@@ -1,3 +1,4 @@
+import { LIMIT_SCOPES } from '../core/limits.js';
 import { QUEUE_CLASSES } from '../core/work.js';
 import type { ExecutorShape } from '../scheduler/shapes.js';
 import type { WorkEventMap, WorkEvents } from '../scheduler/work-events.js';
@@ -14,6 +15,7 @@ export function countFromZero(metrics: MetricSet, pack: PackNames): void {
   metrics.count('lanehead_scan_failures_total', pack, 0);
   metrics.count('lanehead_claim_misses_total', pack, 0);
   metrics.count('lanehead_expired_items_total', pack, 0);
+  for (const limit of LIMIT_SCOPES) metrics.count('lanehead_limited_claims_total', { ...pack, limit }, 0);
   metrics.count('lanehead_readiness_repairs_total', pack, 0);
   metrics.count('lanehead_outcomes_lost_total', pack, 0);
   metrics.count('lanehead_outcomes_unreported_total', pack, 0);
@@ -96,6 +98,8 @@ export class WorkMetrics {
     this.#metrics.count('lanehead_scans_total', { ...pack, shape, kind });
     if (result === null) return;
     if (result.misses > 0) this.#metrics.count('lanehead_claim_misses_total', pack, result.misses);
+    for (const limit of result.limitedBy)
+      this.#metrics.count('lanehead_limited_claims_total', { ...pack, limit });
     if (result.expired > 0) this.#metrics.count('lanehead_expired_items_total', pack, result.expired);
   }
 

@@ -16,57 +16,17 @@
  * before the claim is sent and looked at after it, so no wake is lost; a claim's token is kept, with its line, until it
  * was answered, so that a store can tell by it what an earlier, unanswered try has claimed.
  */
-import type { Cancel, Clock, NextTurn } from '../core/clock.js';
+import type { Cancel } from '../core/clock.js';
 import { newLeaseToken } from '../core/ids.js';
-import type { Random } from '../core/random.js';
 import { QUEUE_CLASSES, type QueueClass } from '../core/work.js';
-import type {
-  ClaimedItem,
-  ClaimLimits,
-  ClaimRequest,
-  ClaimResult,
-  PeekResult,
-  Runnable,
-  WorkItemService,
-} from '../store/store.js';
-import type { ClaimDecision, ClaimLimiter } from './claim-limiter.js';
-import type { LimitTurns, TurnTaker } from './limit-turns.js';
+import type { ClaimedItem, ClaimRequest, ClaimResult, PeekResult } from '../store/store.js';
+import type { ClaimDecision } from './claim-limiter.js';
+import type { ClaimSchedulerOptions } from './claim-scheduler-options.js';
+import type { TurnTaker } from './limit-turns.js';
 import { OutagePacing } from './outage-pacing.js';
 import { claimRoom, claimScope, planClaim, type SchedulerView } from './plan.js';
-import type { PollLimits } from './scan-pacing.js';
 import { lineToLook, lineToScan, ShapeLine } from './shape-line.js';
 import { covers, type ExecutorShape, type ExecutorSlot, mayRun } from './shapes.js';
-import type { WorkEvents } from './work-events.js';
-
-export interface ClaimSchedulerOptions<Work> {
-  /** Without `reclaimStale` a scan that may only take over expired leases does nothing (PRS-3). */
-  readonly service: Pick<WorkItemService, 'peek' | 'claim'> & Partial<Pick<WorkItemService, 'reclaimStale'>>;
-  readonly limiter: Pick<ClaimLimiter, 'decide'>;
-  readonly packId: number;
-  readonly generation: number;
-  readonly processingBudget: number;
-  /** What the pack declares for its flows. */
-  readonly limits: ClaimLimits | null;
-  /** What its flows can run; default: everything. */
-  readonly runnable?: Runnable | null;
-  /** With the schedulers of other namespaces under a limit of the pack; default: there are none. */
-  readonly turns?: LimitTurns | null;
-  readonly leaseMs: number;
-  readonly poll: PollLimits;
-  /** Who claims, for people. */
-  readonly holder: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly nextTurn: NextTurn;
-  readonly events: WorkEvents;
-  /**
-   * Makes a claim's items executable, in order, before any slot has one. `sentAt`: monotonic time at which the
-   * claim was sent, from which its leases count.
-   */
-  readonly accept: (items: readonly ClaimedItem[], sentAt: number) => readonly Work[];
-  /** Gives items back that no slot can take; costs no attempt of their budget. */
-  readonly release: (items: readonly ClaimedItem[]) => Promise<void>;
-}
 
 /** What a scan has reserved: of one shape, and gone when the scan is over. */
 export interface Permits {

@@ -55,7 +55,7 @@ describe('the list of metrics', () => {
         'outcome',
         'state',
       ],
-      ...['probe', 'kind', 'stage', 'pool', 'source', 'version', 'engine', 'role'],
+      ...['probe', 'limit', 'kind', 'stage', 'pool', 'source', 'version', 'engine', 'role'],
     ];
     for (const [name, { type, labels, buckets }] of Object.entries(metrics)) {
       expect(name).toMatch(/^(lanehead|process|nodejs)_[a-z0-9_]+$/);
