@@ -20,16 +20,13 @@ const EXAMPLES = createRequire(import.meta.url)('@octokit/webhooks-examples') as
 export class Pushes {
   readonly #pieces: readonly string[];
 
-  /** @param bytes of one payload, about; not less than the example has */
+  /** @param bytes of one payload, about; with fewer than the example has, it is cut down to the fields that are read */
   constructor(bytes: number) {
     const push = EXAMPLES.find((webhook) => webhook.name === 'push')!.examples[0]!;
     const { repository } = push;
-    const marked = {
-      ...push,
-      after: COMMIT,
-      repository: { ...repository, full_name: REPOSITORY, description: PADDING },
-    };
-    const text = JSON.stringify(marked);
+    const read = { after: COMMIT, repository: { full_name: REPOSITORY, description: PADDING } };
+    const whole = JSON.stringify({ ...push, ...read, repository: { ...repository, ...read.repository } });
+    const text = whole.length <= bytes ? whole : JSON.stringify(read);
     const padding = '.'.repeat(Math.max(0, bytes - text.length));
     this.#pieces = text.replace(PADDING, padding).split(/@commit@|@repository@/);
     if (this.#pieces.length !== 3) throw new Error('the example has another shape');

@@ -8,6 +8,7 @@
  *                                              resting
  */
 import type { Clock, NextTurn } from '../core/clock.js';
+import { type Foreground, SHORT_BATCH } from '../core/foreground.js';
 import type { Outcome } from '../core/outcome.js';
 import type { Random } from '../core/random.js';
 import { type RetryPolicy, retryDelayMs } from '../core/retry.js';
@@ -24,6 +25,7 @@ export type FinalizationReport =
 
 export interface FinalizerOptions {
   readonly service: Pick<WorkItemService, 'finalize'>;
+  readonly foreground: Pick<Foreground, 'isActive' | 'turn'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextTurn: NextTurn;
@@ -82,7 +84,11 @@ export class Finalizer {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) await this.#send(this.#queue.splice(0, MAX_BATCH));
+    const { foreground } = this.#options;
+    while (this.#queue.length > 0) {
+      await foreground.turn();
+      await this.#send(this.#queue.splice(0, foreground.isActive ? SHORT_BATCH : MAX_BATCH));
+    }
     this.#busy = false;
   }
 

@@ -27,7 +27,8 @@ export interface LeaseKeeperOptions {
 
 const CHECKS_PER_LEASE = 12;
 const RENEWALS_PER_LEASE = 3;
-const MAX_BATCH = 256;
+/** One statement of the store takes so many, and what is short delays nobody. */
+const MAX_BATCH = 64;
 
 interface Kept {
   readonly id: number;

@@ -11,6 +11,7 @@
 import { hostname } from 'node:os';
 import { type Logger, pino } from 'pino';
 import { LaneheadError } from '../core/errors.js';
+import { Foreground } from '../core/foreground.js';
 import { idMaker } from '../core/ids.js';
 import { systemClock, systemNextTurn, systemRandom } from '../core/system.js';
 import { createIngress, type Ingress } from '../ingress/server.js';
@@ -175,15 +176,25 @@ async function openParts(
   await unlessStopped(installations.use(settings));
   const signals = await openSignals({ settings, opened, installations, log });
   onFailure(() => signals.close());
+  const foreground = new Foreground(systemClock);
   const supervisor =
     settings.role === 'ingress'
       ? null
-      : await openSupervisor({ settings, opened, installations, signals, log });
+      : await openSupervisor({ settings, opened, installations, signals, foreground, log });
   onFailure(() => supervisor?.stop({ timeoutMs: 0 }));
   const coverage = new CoverageSweep(opened.store, systemClock, (error) =>
     log.warn({ err: error }, 'the coverage check failed'),
   );
-  const ingress = openIngress({ settings, opened, installations, signals, supervisor, coverage, log });
+  const ingress = openIngress({
+    settings,
+    opened,
+    installations,
+    signals,
+    foreground,
+    supervisor,
+    coverage,
+    log,
+  });
   onFailure(() => ingress.close({ timeoutMs: 0 }));
   signals.watch(ingress, supervisor);
   const admin =
@@ -199,7 +210,12 @@ async function openParts(
   return { opened, coverage, installations, ingress, supervisor, signals, admin, url };
 }
 
-function openSignals({ settings, opened, installations, log }: Omit<Wired, 'signals'>): Promise<Signals> {
+function openSignals({
+  settings,
+  opened,
+  installations,
+  log,
+}: Omit<Wired, 'signals' | 'foreground'>): Promise<Signals> {
   return Signals.open({
     settings,
     store: opened.store,
@@ -209,8 +225,10 @@ function openSignals({ settings, opened, installations, log }: Omit<Wired, 'sign
   });
 }
 
-async function openSupervisor({ settings, opened, installations, signals, log }: Wired): Promise<Supervisor> {
+async function openSupervisor(wired: Wired): Promise<Supervisor> {
+  const { settings, opened, installations, signals, foreground, log } = wired;
   return createSupervisor({
+    foreground,
     store: opened.store,
     packs: installations.served,
     ...(settings.drain === undefined ? {} : { settings: settings.drain }),
@@ -226,15 +244,16 @@ async function openSupervisor({ settings, opened, installations, signals, log }:
 
 type Wired = Pick<Parts, 'opened' | 'installations' | 'signals'> & {
   readonly settings: Settings;
+  readonly foreground: Foreground;
   readonly log: Logger;
 };
 
 function openIngress(wired: Wired & Pick<Parts, 'supervisor' | 'coverage'>): Ingress {
-  const { settings, opened, installations, signals, supervisor, coverage, log } = wired;
+  const { settings, opened, installations, signals, foreground, supervisor, coverage, log } = wired;
   const { store } = opened;
   const { admission } = settings;
   return createIngress({
-    store,
+    store: { materialize: (request) => foreground.admit(() => store.materialize(request)) },
     resolve: settings.role === 'worker' ? () => null : installations.resolve,
     clock: systemClock,
     random: systemRandom(),

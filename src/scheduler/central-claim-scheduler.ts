@@ -306,7 +306,8 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
   }
 
   async #ask(line: ShapeLine<Work>, request: ClaimRequest): Promise<number> {
-    const { packId, service, clock, events } = this.#options;
+    const { packId, service, clock, events, foreground } = this.#options;
+    await foreground.turn();
     const sentAt = clock.monotonic();
     this.#unanswered = { token: request.token, line };
     const stale = request.mode === 'stale';

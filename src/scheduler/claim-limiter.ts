@@ -4,12 +4,14 @@
  *   probe degraded                    ▶ stale_only   takes over expired leases, which costs no budget, and nothing else
  *   a probe at its hard limit         ▶ denied       at most for so long without a break; then one claim is let through
  *   a probe between soft and hard     ▶ reduced      fewer, down to one as it nears the hard limit, and less often
+ *   this process admits               ▶ reduced      to one short transaction, and the next at once (ADM-4)
  *   else                              ▶ granted      all that was asked for
  *
  * It bounds what is asked for and moves no budget from one to another (NGO-1). Lane heads and the processing budget
  * stay with the store (RSV-5).
  */
 import type { Clock } from '../core/clock.js';
+import { SHORT_BATCH } from '../core/foreground.js';
 import type { StorePressure } from '../store/store.js';
 import type { PressureReading } from './pressure-gauge.js';
 
@@ -35,7 +37,7 @@ export const PROBES = Object.keys(DEFAULT_PRESSURE) as readonly Probe[];
 export interface ClaimDecision {
   readonly kind: 'granted' | 'reduced' | 'stale_only' | 'denied';
   /** What it was for; `null`: nothing is pressed. */
-  readonly probe: Probe | 'degraded' | null;
+  readonly probe: Probe | 'degraded' | 'admission' | null;
   /** At most what was asked for; 0 when denied. */
   readonly maxClaims: number;
   /** No other scan before so many milliseconds have passed. */
@@ -47,27 +49,32 @@ const REST_MS = 250;
 /** A store that stays pressed still drains: slowly, but for ever. */
 const MOST_DENIED_MS = 10_000;
 
+export interface ClaimLimiterOptions {
+  readonly limits: PressureLimits;
+  readonly read: () => PressureReading;
+  /** This process admits; see `Foreground`. */
+  readonly isAdmitting: () => boolean;
+  readonly clock: Clock;
+}
+
 export class ClaimLimiter {
-  readonly #limits: PressureLimits;
-  readonly #read: () => PressureReading;
-  readonly #clock: Clock;
+  readonly #options: ClaimLimiterOptions;
   /** Monotonic time of the first denial in a row. */
   #deniedSince: number | null = null;
 
-  constructor(limits: PressureLimits, read: () => PressureReading, clock: Clock) {
-    this.#limits = limits;
-    this.#read = read;
-    this.#clock = clock;
+  constructor(options: ClaimLimiterOptions) {
+    this.#options = options;
   }
 
   /** @param asked permits of the scan, ≥ 1 */
   decide(asked: number): ClaimDecision {
-    const decision = decide(this.#read(), this.#limits, asked);
+    const { read, limits, isAdmitting, clock } = this.#options;
+    const decision = decide(read(), limits, asked);
     if (decision.kind !== 'denied') {
       this.#deniedSince = null;
-      return decision;
+      return isAdmitting() ? shortened(decision) : decision;
     }
-    const now = this.#clock.monotonic();
+    const now = clock.monotonic();
     this.#deniedSince ??= now;
     if (now - this.#deniedSince < MOST_DENIED_MS) return decision;
     this.#deniedSince = now;
@@ -82,6 +89,14 @@ function decide(pressure: PressureReading, limits: PressureLimits, asked: number
   if (share === 0) return { kind: 'denied', probe, maxClaims: 0, restMs: REST_MS };
   const maxClaims = Math.max(1, Math.floor(asked * share));
   return { kind: 'reduced', probe, maxClaims, restMs: Math.ceil(REST_MS * (1 - share)) };
+}
+
+/** No longer than one short transaction; taking over expired leases is one too. */
+function shortened(decision: ClaimDecision): ClaimDecision {
+  if (decision.maxClaims <= SHORT_BATCH) return decision;
+  const maxClaims = SHORT_BATCH;
+  if (decision.kind !== 'granted') return { ...decision, maxClaims };
+  return { kind: 'reduced', probe: 'admission', maxClaims, restMs: 0 };
 }
 
 /** The probe that leaves the smallest share of the claims asked for: 1 up to its soft limit, 0 from the hard one on. */

@@ -1,4 +1,5 @@
 import type { Clock, NextTurn } from '../core/clock.js';
+import type { Foreground } from '../core/foreground.js';
 import type { Random } from '../core/random.js';
 import type { ClaimedItem, ClaimLimits, Runnable, WorkItemService } from '../store/store.js';
 import type { ClaimLimiter } from './claim-limiter.js';
@@ -10,6 +11,7 @@ export interface ClaimSchedulerOptions<Work> {
   /** Without `reclaimStale` a scan that may only take over expired leases does nothing (PRS-3). */
   readonly service: Pick<WorkItemService, 'peek' | 'claim'> & Partial<Pick<WorkItemService, 'reclaimStale'>>;
   readonly limiter: Pick<ClaimLimiter, 'decide'>;
+  readonly foreground: Pick<Foreground, 'turn'>;
   readonly packId: number;
   readonly generation: number;
   readonly processingBudget: number;

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock, NextTurn } from '../core/clock.js';
+import type { Foreground } from '../core/foreground.js';
 import type { Random } from '../core/random.js';
 import type { Tracing } from '../core/tracing.js';
 import { compareVersions } from '../core/versions.js';
@@ -28,6 +29,7 @@ export interface PoolParts {
   readonly gauge: PressureGauge;
   /** By pack name. */
   readonly turnsOf: (pack: string) => LimitTurns;
+  readonly foreground: Foreground;
   readonly settings: SupervisorSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -134,13 +136,18 @@ export class PackPool {
   }
 
   #makeScheduler(): CentralClaimScheduler<WorkRun> {
-    const { store, gauge, clock } = this.#parts;
+    const { store, gauge, clock, foreground } = this.#parts;
     const { settings, installed } = this.plan;
     const { packId, generation } = installed;
     return new CentralClaimScheduler<WorkRun>({
       ...this.#parts,
       service: store,
-      limiter: new ClaimLimiter(settings.pressure, () => gauge.read(), clock),
+      limiter: new ClaimLimiter({
+        limits: settings.pressure,
+        read: () => gauge.read(),
+        isAdmitting: () => foreground.isActive,
+        clock,
+      }),
       packId,
       generation,
       processingBudget: settings.maxProcessingRows,

@@ -9,6 +9,7 @@
  */
 import type { Clock, NextTurn } from '../core/clock.js';
 import { LaneheadError } from '../core/errors.js';
+import { Foreground } from '../core/foreground.js';
 import type { Random } from '../core/random.js';
 import type { Tracing } from '../core/tracing.js';
 import type { QueueClass } from '../core/work.js';
@@ -50,6 +51,8 @@ export interface SupervisorOptions {
   readonly log: FlowLog;
   /** Who claims, for people: host and process. */
   readonly holder: string;
+  /** Through which this process admits. Default: it does not. */
+  readonly foreground?: Foreground;
   /** Default: nothing is traced. */
   readonly tracing?: Tracing | null;
 }
@@ -197,11 +200,13 @@ function makeTurns(clock: Clock): (pack: string) => LimitTurns {
 
 function makeParts(options: SupervisorOptions, settings: SupervisorSettings, events: WorkEvents): PoolParts {
   const { store, clock, random, nextTurn, log, holder, leaseLink, tracing = null } = options;
+  const { foreground = new Foreground(clock) } = options;
   const { leaseMs, flowDeadlineMs, abandonMs } = settings;
   return {
     store,
     gauge: new PressureGauge(() => store.pressure(), clock),
     turnsOf: makeTurns(clock),
+    foreground,
     settings,
     clock,
     random,
@@ -212,7 +217,14 @@ function makeParts(options: SupervisorOptions, settings: SupervisorSettings, eve
     tracing,
     leases: new LeaseHandle({ link: leaseLink, clock, nextTurn, leaseMs }),
     watch: new CallWatch(clock, nextTurn, { deadlineMs: flowDeadlineMs, abandonMs }),
-    finalizer: new Finalizer({ service: store, clock, random, nextTurn, giveUpMs: GIVE_UP_LEASES * leaseMs }),
+    finalizer: new Finalizer({
+      service: store,
+      foreground,
+      clock,
+      random,
+      nextTurn,
+      giveUpMs: GIVE_UP_LEASES * leaseMs,
+    }),
   };
 }
 

@@ -1,29 +1,36 @@
 /**
- * The order in which one store thread serves its askers. Heartbeats and outcomes first, then admission, then claims
- * and loading, then people: so leases never expire behind a flood, and a flood is admitted before more work is taken.
+ * The order in which one store thread serves its askers. Heartbeats first, so that leases never expire behind a flood.
+ * Then admission and all others take turns, so that a commit of admission waits for one of their jobs at most (ADM-4),
+ * and a flood of it holds each of them up for one commit. Of the others outcomes come first, then claims and loading, then people.
  *
- *   submit ─▶ queue of its class ─▶ one job each turn of the event loop, the first class that has one
+ *   submit ─▶ queue of its class ─▶ one job each turn of the event loop, of the class whose turn it is
  *
  * A turn lies between two jobs, so that what arrives meanwhile can overtake what waits, and timers run.
- * Two busy packs keep a commit of one waiting here while that of the other runs, so order alone would starve the
- * classes below admission: one that was passed over as often as its patience says goes next. Leases never wait.
+ * Order alone would starve the later ones of the others: one that was passed over as often as its patience says goes next.
  */
 import type { NextTurn } from '../core/clock.js';
 
-export const INBOX_CLASSES = ['leases', 'admission', 'claims', 'people'] as const;
+export const INBOX_CLASSES = ['leases', 'admission', 'outcomes', 'claims', 'people'] as const;
 export type InboxClass = (typeof INBOX_CLASSES)[number];
 
-/** Jobs of the classes above it that a waiting class lets pass: one commit for a claim, a few jobs for people. */
-const PATIENCE: Readonly<Partial<Record<InboxClass, number>>> = { claims: 1, people: 4 };
+/** The classes that share the turns between two commits of admission, first come first. */
+const OTHERS = ['outcomes', 'claims', 'people'] as const;
+type Other = (typeof OTHERS)[number];
+
+/** Jobs of other classes than admission that a waiting class lets pass. */
+const PATIENCE: Readonly<Record<Other, number>> = { outcomes: Infinity, claims: 1, people: 3 };
 
 export class Inbox {
   readonly #queues: Readonly<Record<InboxClass, (() => void)[]>> = {
     leases: [],
     admission: [],
+    outcomes: [],
     claims: [],
     people: [],
   };
-  readonly #passedOver: Record<InboxClass, number> = { leases: 0, admission: 0, claims: 0, people: 0 };
+  readonly #passedOver: Record<Other, number> = { outcomes: 0, claims: 0, people: 0 };
+  /** The last job that was no heartbeat was one of admission. */
+  #hasAdmitted = false;
   readonly #nextTurn: NextTurn;
   #planned = false;
 
@@ -58,12 +65,17 @@ export class Inbox {
   }
 
   #choose(): InboxClass | undefined {
-    const waiting = INBOX_CLASSES.filter((name) => this.#queues[name].length > 0);
-    const [first] = waiting;
-    if (first === undefined || first === 'leases') return first;
-    const next = waiting.find((name) => this.#passedOver[name] >= (PATIENCE[name] ?? Infinity)) ?? first;
+    if (this.#queues.leases.length > 0) return 'leases';
+    const others = OTHERS.filter((name) => this.#queues[name].length > 0);
+    const admits = this.#queues.admission.length > 0 && (others.length === 0 || !this.#hasAdmitted);
+    this.#hasAdmitted = admits;
+    return admits ? 'admission' : this.#chooseOther(others);
+  }
+
+  #chooseOther(waiting: readonly Other[]): Other | undefined {
+    const next = waiting.find((name) => this.#passedOver[name] >= PATIENCE[name]) ?? waiting[0];
     for (const name of waiting) this.#passedOver[name] += 1;
-    this.#passedOver[next] = 0;
+    if (next !== undefined) this.#passedOver[next] = 0;
     return next;
   }
 }

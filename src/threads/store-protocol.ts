@@ -7,7 +7,7 @@ import type { InboxClass } from './inbox.js';
 /** The verbs that travel, and the class each waits in; `beside`: none, it is answered at once. */
 export const VERBS = {
   renew: 'leases',
-  finalize: 'leases',
+  finalize: 'outcomes',
   materialize: 'admission',
   rematerialize: 'admission',
   claim: 'claims',

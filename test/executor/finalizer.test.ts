@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Foreground, SHORT_BATCH } from '../../src/core/foreground.js';
 import type { Outcome } from '../../src/core/outcome.js';
 import { systemNextTurn, systemRandom } from '../../src/core/system.js';
 import { Finalizer } from '../../src/executor/finalizer.js';
@@ -12,12 +13,13 @@ const openBench = useBench();
 const COMPLETED: Outcome = { kind: 'completed' };
 const GIVE_UP_MS = 9_000;
 
-async function claimed(count: number) {
+async function claimed(count: number, foreground?: Pick<Foreground, 'isActive' | 'turn'>) {
   const bench = await openBench();
   await bench.admitSources(count);
   const { items } = await bench.store.claim(claimRequest(bench.installed));
   const finalizer = new Finalizer({
     service: bench.store,
+    foreground: foreground ?? new Foreground(bench.clock),
     clock: bench.clock,
     random: systemRandom(),
     nextTurn: systemNextTurn,
@@ -51,6 +53,34 @@ describe('outcomes', () => {
     ]);
     expect(batches(bench)).toEqual([4]);
     expect(bench.states()).toEqual(['completed', 'completed', 'skipped', 'processing']);
+  });
+
+  test('[ADM-4] while this process admits, batches are short and each begins in its turn', async () => {
+    let turnsTaken = 0;
+    let go: () => void = () => undefined;
+    const turn = () => {
+      turnsTaken++;
+      return new Promise<void>((resolve) => {
+        go = resolve;
+      });
+    };
+    const { bench, items, finalizer } = await claimed(SHORT_BATCH + 2, { isActive: true, turn });
+    const reports = settle(finalizer, items);
+    await until(() => turnsTaken === 1, 'the first batch asks');
+    await turns();
+    expect(batches(bench)).toEqual([]);
+    go();
+    await until(() => turnsTaken === 2, 'the second batch asks');
+    expect(batches(bench)).toEqual([SHORT_BATCH]);
+    go();
+    await Promise.all(reports);
+    expect(batches(bench)).toEqual([SHORT_BATCH, 2]);
+  });
+
+  test('[EXE-3] of more items than one short transaction takes go together while nothing is admitted', async () => {
+    const { bench, items, finalizer } = await claimed(SHORT_BATCH + 2);
+    await Promise.all(settle(finalizer, items));
+    expect(batches(bench)).toEqual([SHORT_BATCH + 2]);
   });
 
   test('that come while a batch is in flight make the next batch', async () => {

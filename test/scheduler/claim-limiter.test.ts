@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { SHORT_BATCH } from '../../src/core/foreground.js';
 import { ClaimLimiter, DEFAULT_PRESSURE, PROBES, type Probe } from '../../src/scheduler/claim-limiter.js';
 import type { PressureReading } from '../../src/scheduler/pressure-gauge.js';
 import type { StorePressure } from '../../src/store/store.js';
@@ -14,8 +15,16 @@ function pressed(probe: Probe, share: number): StorePressure {
 }
 
 function limiterOf(reading: PressureReading, clock = new ManualClock()): ClaimLimiter {
-  return new ClaimLimiter(DEFAULT_PRESSURE, () => reading, clock);
+  return new ClaimLimiter({ limits: DEFAULT_PRESSURE, read: () => reading, isAdmitting: () => false, clock });
 }
+
+const whileAdmitting = (reading: PressureReading): ClaimLimiter =>
+  new ClaimLimiter({
+    limits: DEFAULT_PRESSURE,
+    read: () => reading,
+    isAdmitting: () => true,
+    clock: new ManualClock(),
+  });
 
 describe('the claim limiter', () => {
   test('[PRS-2] [MET-3] grants what was asked for while nothing is pressed, also where a probe does not exist', () => {
@@ -52,6 +61,26 @@ describe('the claim limiter', () => {
     });
   });
 
+  test('[ADM-4, PRS-2] while this process admits, a claim is one short transaction, and the next one may follow at once', () => {
+    const short = { kind: 'reduced', probe: 'admission', maxClaims: SHORT_BATCH, restMs: 0 };
+    expect(whileAdmitting(NONE).decide(SHORT_BATCH + 1)).toEqual(short);
+    expect(whileAdmitting(NONE).decide(SHORT_BATCH)).toMatchObject({ kind: 'granted', probe: null });
+  });
+
+  test('[ADM-4, PRS-2] while this process admits, pressure decides as ever, and no claim is long', () => {
+    const decide = (reading: PressureReading) => whileAdmitting(reading).decide(256);
+    const probe = 'statementMs';
+    expect(decide(pressed(probe, 0.25))).toEqual({
+      kind: 'reduced',
+      probe,
+      maxClaims: SHORT_BATCH,
+      restMs: 63,
+    });
+    expect(decide(pressed(probe, 0.99))).toEqual({ kind: 'reduced', probe, maxClaims: 2, restMs: 248 });
+    expect(decide(pressed(probe, 1))).toMatchObject({ kind: 'denied', probe, maxClaims: 0 });
+    expect(decide(null)).toMatchObject({ kind: 'stale_only', maxClaims: SHORT_BATCH });
+  });
+
   test('[PRS-2] never more than asked, never none without a denial, whatever the pressure', () => {
     const reading = fc.record({
       poolWaitMs: fc.option(fc.nat(5_000)),
@@ -84,7 +113,12 @@ describe('the claim limiter', () => {
   test('[PRS-2] the ten seconds count from the last break', async () => {
     const clock = new ManualClock();
     let reading: PressureReading = pressed('inboxDepth', 1);
-    const limiter = new ClaimLimiter(DEFAULT_PRESSURE, () => reading, clock);
+    const limiter = new ClaimLimiter({
+      limits: DEFAULT_PRESSURE,
+      read: () => reading,
+      isAdmitting: () => false,
+      clock,
+    });
     limiter.decide(16);
     await clock.advance(9_000);
     reading = NONE;

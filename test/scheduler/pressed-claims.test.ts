@@ -36,6 +36,24 @@ async function abandon(bench: WorkBench, count: number): Promise<void> {
   await bench.clock.advance(LEASE_MS + 1);
 }
 
+test('[ADM-4] a claim begins when it is its turn, and its lease counts from there', async () => {
+  const bench = await openBench();
+  await bench.admitSources(1);
+  const slots = new ClaimingSlots(bench, sharedSlots(1));
+  let go: () => void = () => undefined;
+  slots.turn = () =>
+    new Promise((resolve) => {
+      go = resolve;
+    });
+  await turns();
+  expect(slots.scans).toEqual([]);
+  await bench.clock.advance(40);
+  go();
+  await until(() => slots.running.length === 1, 'it runs');
+  expect(verbs(slots)).toEqual(['claim']);
+  expect(slots.claimSentAt).toBe(40);
+});
+
 describe('claims under pressure', () => {
   test('[PRS-2] a denied scan asks the store nothing, is not hurried by wakes, and comes again', async () => {
     const bench = await openBench();

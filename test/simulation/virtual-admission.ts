@@ -9,7 +9,7 @@ import type { Seeded } from './seeded.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 export interface VirtualAdmissionParts {
-  readonly store: Store;
+  readonly store: Pick<Store, 'materialize'>;
   readonly resolve: ResolveRoute;
   readonly clock: VirtualClock;
   readonly random: Seeded;

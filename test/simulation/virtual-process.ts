@@ -6,6 +6,7 @@
  *     ▲               │                      │                   │
  *     └───────────────┴───────crash()────────┴───────────────────┘
  */
+import { Foreground } from '../../src/core/foreground.js';
 import type { Lease } from '../../src/core/work.js';
 import { hostLeaseKeeper } from '../../src/executor/lease-keeper-thread.js';
 import { localLinks } from '../../src/executor/lease-protocol.js';
@@ -94,12 +95,14 @@ export class Life {
     }
     this.#installations = installations;
     const nextTurn = (fire: () => void): void => void world.after(0, this.main, fire);
+    const foreground = new Foreground(clock);
     if (this.#traits.role !== 'ingress') {
       this.#supervisor = createSupervisor({
         store,
         packs: installations.served,
         settings: { ...settings, workersPerPack: this.#traits.workers },
         leaseLink: this.#openKeeper(),
+        foreground,
         clock,
         random: this.#random,
         nextTurn,
@@ -110,7 +113,8 @@ export class Life {
       this.#supervisor.start();
     }
     installations.follow(this.#supervisor);
-    if (this.#traits.role !== 'worker') this.#admission = this.#openAdmission(store, installations);
+    if (this.#traits.role !== 'worker')
+      this.#admission = this.#openAdmission(store, installations, foreground);
   }
 
   #clockOf(thread: Thread): VirtualClock {
@@ -163,9 +167,9 @@ export class Life {
     return links.main;
   }
 
-  #openAdmission(store: Store, { resolve }: Installations): Admission {
+  #openAdmission(store: Store, { resolve }: Installations, foreground: Foreground): Admission {
     return openAdmission({
-      store,
+      store: { materialize: (request) => foreground.admit(() => store.materialize(request)) },
       resolve,
       clock: this.#clockOf(this.main),
       random: this.#random,

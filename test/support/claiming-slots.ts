@@ -50,11 +50,15 @@ export class ClaimingSlots {
   readonly released: ClaimedItem[] = [];
   readonly scans: SeenScan[] = [];
   ended = 0;
+  /** From when on the leases of the last claim count; monotonic. */
+  claimSentAt: number | null = null;
   readonly #bench: WorkBench;
   readonly #slots: readonly ExecutorSlot[];
 
   /** What the next scans may do; by default all they ask for. */
   decide: (asked: number) => ClaimDecision = granted;
+  /** When the next claim may begin; by default at once. */
+  turn: () => Promise<void> = async () => undefined;
 
   constructor(bench: WorkBench, slots: readonly ExecutorSlot[], options: ClaimingOptions = {}) {
     const { processingBudget = 256, limits = null, takesOver = true } = options;
@@ -70,6 +74,7 @@ export class ClaimingSlots {
         }),
       },
       limiter: { decide: (asked) => this.decide(asked) },
+      foreground: { turn: () => this.turn() },
       packId: installed.packId,
       generation: installed.generation,
       processingBudget,
@@ -81,7 +86,10 @@ export class ClaimingSlots {
       random,
       nextTurn: systemNextTurn,
       events: new WorkEvents(),
-      accept: (items) => items,
+      accept: (items, sentAt) => {
+        this.claimSentAt = sentAt;
+        return items;
+      },
       release: (items) => this.#release(items),
     });
     for (const slot of slots) this.ask(slot);

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { type Level, pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
+import { Foreground } from '../../src/core/foreground.js';
 import { idMaker } from '../../src/core/ids.js';
 import { systemClock, systemNextTurn, systemRandom } from '../../src/core/system.js';
 import { localLeaseKeeper } from '../../src/executor/lease-keeper-thread.js';
@@ -113,6 +114,7 @@ export async function openSystem(wanted: SystemOptions = {}): Promise<InThreadSy
     clock,
     log: flowLogOf(log),
   });
+  const foreground = new Foreground(clock);
   const supervisor = createSupervisor({
     store,
     packs: installed.map((one) => ({ pack, installed: one })),
@@ -123,11 +125,12 @@ export async function openSystem(wanted: SystemOptions = {}): Promise<InThreadSy
     nextTurn: systemNextTurn,
     log: flowLogOf(log),
     holder: 'test',
+    foreground,
     tracing: signals.tracing,
     ...wanted.supervisor,
   });
   const ingress = createIngress({
-    store,
+    store: { materialize: (request) => foreground.admit(() => store.materialize(request)) },
     resolve: routesOf(installed.map((one) => ({ pack, installed: one }))),
     clock,
     random,

@@ -14,15 +14,14 @@ function manual() {
 }
 
 describe('inbox of the store thread', () => {
-  it('[TRM-1, ADM-4] serves leases first, then admission, then claims, then people, whatever came first', async () => {
+  it('[TRM-1, ADM-4] serves leases first, then admission, then outcomes, claims and people, whatever came first', async () => {
     const at = manual();
     const order: string[] = [];
-    const done = (['people', 'claims', 'admission', 'leases', 'claims', 'leases'] as const).map((name, i) =>
-      at.inbox.submit(name, async () => void order.push(`${name} ${i}`)),
-    );
+    const came = ['people', 'claims', 'outcomes', 'admission', 'leases', 'leases'] as const;
+    const done = came.map((name, i) => at.inbox.submit(name, async () => void order.push(`${name} ${i}`)));
     for (let i = 0; i < 6; i++) at.turn();
     await Promise.all(done);
-    expect(order).toEqual(['leases 3', 'leases 5', 'admission 2', 'claims 1', 'claims 4', 'people 0']);
+    expect(order).toEqual(['leases 4', 'leases 5', 'admission 3', 'outcomes 2', 'claims 1', 'people 0']);
   });
 
   it('lets what arrives between two jobs overtake what waits', async () => {
@@ -38,6 +37,22 @@ describe('inbox of the store thread', () => {
     expect(order).toEqual(['a0', 'renew', 'a1', 'a2']);
   });
 
+  it('[ADM-4] between two commits of admission there is one job of the drain at most', async () => {
+    const at = manual();
+    const order: string[] = [];
+    const note = (name: string) => async () => void order.push(name);
+    const jobs = Array.from({ length: 4 }, () => [
+      at.inbox.submit('outcomes', note('o')),
+      at.inbox.submit('claims', note('c')),
+      at.inbox.submit('admission', note('a')),
+    ]).flat();
+    for (let i = 0; i < 4; i++) at.turn();
+    jobs.push(at.inbox.submit('leases', note('L')));
+    for (let i = 0; i < 9; i++) at.turn();
+    await Promise.all(jobs);
+    expect(order.join('')).toBe('aoacLaoacococ');
+  });
+
   it('[TRM-2] a flood of admission holds up a claim for one commit, and people for a few jobs', async () => {
     const at = manual();
     const order: string[] = [];
@@ -48,7 +63,7 @@ describe('inbox of the store thread', () => {
     }
     for (let i = 0; i < 13; i++) at.turn();
     await Promise.all(jobs);
-    expect(order.join('')).toBe('acacPcacacaca');
+    expect(order.join('')).toBe('acacacaPacacc');
   });
 
   it('gives each asker its own result or error, and asks for no turn when nothing waits', async () => {

@@ -90,7 +90,7 @@ export const coverageOf = reading(
   'reports.coverageOf',
   () => `SELECT e.EventId AS EventId, w.WorkId AS WorkId FROM ${EVENT} e
     LEFT JOIN ${WORK_ITEM} w ON w.EventId = e.EventId AND w.WorkType = 'connector_event'
-    WHERE e.EventId > ? ORDER BY e.EventId LIMIT 1000`,
+    WHERE e.EventId > ? ORDER BY e.EventId LIMIT 256`,
 );
 
 export interface EventReportRow {

@@ -1,0 +1,63 @@
+/**
+ * Admission goes first in a process that also drains (ADM-4): a sender waits, a backlog does not mind. What admits runs
+ * its commits through here, and the drain asks here before each of its transactions.
+ *
+ *   calm ──commit begins──▶ committing ──ends──▶ active ──nothing for RECENT_MS──▶ calm
+ *                               ▲───────begins─────┘
+ *
+ * calm: the drain does as it likes. Else its transactions are short, so that none is long in the way of a commit; and
+ * one that comes while a commit is in flight waits for an end of one, which lets one of them go. So the drain goes on
+ * between commits, however many come.
+ */
+import type { Clock } from './clock.js';
+
+/** Items of one transaction of the drain while this process admits. */
+export const SHORT_BATCH = 16;
+
+/** Commits that follow each other so closely are one stretch of admission. */
+const RECENT_MS = 250;
+/** A commit that hangs must not stop the drain. */
+const PATIENCE_MS = 50;
+
+export class Foreground {
+  readonly #clock: Clock;
+  readonly #waiting = new Set<() => void>();
+  #committing = 0;
+  #endedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** This process admits, or did just now. */
+  get isActive(): boolean {
+    return this.#committing > 0 || this.#clock.monotonic() - this.#endedAt < RECENT_MS;
+  }
+
+  /** Runs a commit of admission, at once. */
+  async admit<T>(commit: () => Promise<T>): Promise<T> {
+    this.#committing++;
+    try {
+      return await commit();
+    } finally {
+      this.#committing--;
+      this.#endedAt = this.#clock.monotonic();
+      const [first] = this.#waiting;
+      first?.();
+    }
+  }
+
+  /** Resolves when a transaction of the drain may begin: at once, or in its turn, after `PATIENCE_MS` at the latest. */
+  turn(): Promise<void> {
+    if (this.#committing === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const go = (): void => {
+        cancel();
+        this.#waiting.delete(go);
+        resolve();
+      };
+      const cancel = this.#clock.after(PATIENCE_MS, go);
+      this.#waiting.add(go);
+    });
+  }
+}
