@@ -86,7 +86,7 @@ export const METRICS = {
   lanehead_claim_decisions_total: {
     type: 'counter',
     labels: [...PACK, 'scope', 'decision', 'probe'],
-    help: 'Decisions of the claim limiter on scans, by the queue classes of the scan and the probe it heeded.',
+    help: 'Decisions of the claim limiter on scans, by the queue classes of the scan and the probe it heeded (admission: this process admits).',
   },
   lanehead_claim_waits_total: {
     type: 'counter',

@@ -308,6 +308,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
   async #ask(line: ShapeLine<Work>, request: ClaimRequest): Promise<number> {
     const { packId, service, clock, events, foreground } = this.#options;
     await foreground.turn();
+    if (this.#stopping) return 0;
     const sentAt = clock.monotonic();
     this.#unanswered = { token: request.token, line };
     const stale = request.mode === 'stale';

@@ -164,7 +164,7 @@ describe('leases', () => {
     );
     await bench.clock.advance(LEASE_MS / 3);
     expect(lost).toEqual([577]);
-    expect(bench.steered.count('renew')).toBe(3);
+    expect(bench.steered.count('renew')).toBe(10);
   });
 });
 

@@ -54,6 +54,19 @@ test('[ADM-4] a claim begins when it is its turn, and its lease counts from ther
   expect(slots.claimSentAt).toBe(40);
 });
 
+test('[ADM-4] a scheduler that is stopped before its turn claims nothing', async () => {
+  const bench = await openBench();
+  await bench.admitSources(1);
+  const slots = new ClaimingSlots(bench, sharedSlots(1));
+  const asked: (() => void)[] = [];
+  slots.turn = () => new Promise((go) => void asked.push(go));
+  await until(() => asked.length === 1, 'it asks for its turn');
+  const stopped = slots.scheduler.stop();
+  asked[0]!();
+  await stopped;
+  expect(slots.scans).toEqual([]);
+});
+
 describe('claims under pressure', () => {
   test('[PRS-2] a denied scan asks the store nothing, is not hurried by wakes, and comes again', async () => {
     const bench = await openBench();

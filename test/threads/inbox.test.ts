@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Inbox } from '../../src/threads/inbox.js';
+import { Inbox, type InboxClass } from '../../src/threads/inbox.js';
+import { turns } from '../support/manual-clock.js';
 
 /** Turns by hand. */
 function manual() {
@@ -65,6 +66,43 @@ describe('inbox of the store thread', () => {
     await Promise.all(jobs);
     expect(order.join('')).toBe('acacacaPacacc');
   });
+
+  it.each([
+    ['admission', 1],
+    ['outcomes', 7],
+    ['claims', 3],
+    ['people', 9],
+  ] as const)(
+    '[TRM-2, ADM-4] whatever keeps coming, %s waits for %i other jobs at most',
+    async (waiting, most) => {
+      const at = manual();
+      const jobs: Promise<void>[] = [];
+      let served = 0;
+      let worst = 0;
+      const flood = (name: InboxClass): void => {
+        jobs.push(at.inbox.submit(name, async () => void served++));
+        if (jobs.length < 400) void jobs.at(-1)!.then(() => flood(name));
+      };
+      const wait = (): void => {
+        const before = served;
+        const job = at.inbox.submit(waiting, async () => {
+          worst = Math.max(worst, served - before);
+        });
+        jobs.push(job);
+        if (jobs.length < 400) void job.then(wait);
+      };
+      for (const name of ['admission', 'outcomes', 'claims', 'people'] as const) {
+        if (name === waiting) continue;
+        flood(name);
+        flood(name);
+      }
+      wait();
+      for (; at.waiting > 0; await turns(1)) at.turn();
+      await Promise.all(jobs);
+      expect(served).toBeGreaterThan(200);
+      expect(worst).toBe(most);
+    },
+  );
 
   it('gives each asker its own result or error, and asks for no turn when nothing waits', async () => {
     const at = manual();
