@@ -1,7 +1,9 @@
 /**
- * Does a drain slow admission? Over the same backlog, at a fifth of the best rate and whatever the answers take:
+ * Does a drain slow admission? Over the same backlog, at a part of the best rate and whatever the answers take:
  *
- *   run: best rate, nothing drained ─▶ a fifth of it, nothing drained ─▶ a fifth of it, the drain at its budget
+ *   run: best rate, nothing drained ─▶ that part of it, nothing drained ─▶ that part of it, the drain at its budget
+ *
+ * Which of the last two goes first changes from run to run.
  */
 import { Child } from './child.js';
 import type { BenchDatabase, BenchEngine } from './databases.js';
@@ -12,7 +14,6 @@ import type { Ammunition } from './processes/load-generator.js';
 import type { Stream, StreamResult } from './processes/open-loop.js';
 import type { Both } from './processes/product-both.js';
 
-const PART = 0.2;
 const FLOW_MS = 5;
 /** More than any admission takes. */
 const FLOOD_PER_SECOND = 8_000;
@@ -25,6 +26,7 @@ interface Run {
   readonly beside: Figures;
   readonly bestPerSecond: number;
   readonly drainedPerSecond: number;
+  readonly processing: number;
   readonly refused: number;
 }
 
@@ -35,21 +37,21 @@ export async function benchForeground(
 ): Promise<Report> {
   const generator = new Child('open-loop', null);
   const runs: Run[] = [];
+  const { items, lanes } = options;
+  const database = await engine.create();
   try {
-    const requests = Math.ceil((2 * FLOOD_PER_SECOND * (options.seconds * 1_000 + WARM_UP_MS)) / 1_000);
-    const { lanes: repositories, payloadBytes } = options;
-    const firstDelivery = options.items;
-    await generator.ask('load', { requests, repositories, payloadBytes, firstDelivery } satisfies Ammunition);
+    await fill({ databaseUrl: database.url, items, lanes, payloadBytes: BACKLOG_BYTES });
     for (let number = 1; number <= options.runs; number++) {
-      const run = await runOnce(options, engine, generator);
+      const run = await runOnce(options, database, generator, number);
       runs.push(run);
       say(
         `run ${number}: best ${run.bestPerSecond}/s; p99 ${run.beside.p99Ms} ms beside a drain of ` +
-          `${run.drainedPerSecond}/s, alone ${run.alone.p99Ms} ms; ratio ${ratio(run)}`,
+          `${run.drainedPerSecond}/s with ${run.processing} in processing, alone ${run.alone.p99Ms} ms; ratio ${ratio(run)}`,
       );
     }
   } finally {
     await generator.stop();
+    await database.drop();
   }
   return {
     bench: 'foreground',
@@ -59,6 +61,7 @@ export async function benchForeground(
       aloneP99Ms: run.alone.p99Ms,
       bestPerSecond: run.bestPerSecond,
       drainedPerSecond: run.drainedPerSecond,
+      processing: run.processing,
       refused: run.refused,
       ratio: ratio(run),
     })),
@@ -71,40 +74,48 @@ export async function benchForeground(
     orderViolations: 0,
     backlog: options.items,
     workers: options.workers,
+    share: options.share,
     flowMs: FLOW_MS,
   };
 }
 
 const ratio = (run: Run): number => Math.round((run.beside.p99Ms / run.alone.p99Ms) * 100) / 100;
 
-async function runOnce(options: BenchOptions, engine: BenchEngine, generator: Child): Promise<Run> {
-  const database = await engine.create();
-  try {
-    const { items, lanes } = options;
-    await fill({ databaseUrl: database.url, items, lanes, payloadBytes: BACKLOG_BYTES });
-    const best = await phase(options, database, generator, {
-      workers: 0,
-      from: 0,
-      perSecond: FLOOD_PER_SECOND,
-    });
-    const bestPerSecond = best.figures.perSecond;
-    const perSecond = Math.max(1, Math.floor(bestPerSecond * PART));
-    const alone = await phase(options, database, generator, { workers: 0, from: best.next, perSecond });
-    const beside = await phase(options, database, generator, {
-      workers: options.workers,
-      from: alone.next,
-      perSecond,
-    });
-    return {
-      alone: alone.figures,
-      beside: beside.figures,
-      bestPerSecond,
-      drainedPerSecond: beside.drainedPerSecond,
-      refused: alone.refused + beside.refused,
-    };
-  } finally {
-    await database.drop();
+/** On what the runs before have left: a thousandth of the backlog drained, and as much admitted. */
+async function runOnce(
+  options: BenchOptions,
+  database: BenchDatabase,
+  generator: Child,
+  number: number,
+): Promise<Run> {
+  const requests = Math.ceil((2 * FLOOD_PER_SECOND * (options.seconds * 1_000 + WARM_UP_MS)) / 1_000);
+  const { lanes: repositories, payloadBytes } = options;
+  const firstDelivery = options.items + number * requests;
+  await generator.ask('load', { requests, repositories, payloadBytes, firstDelivery } satisfies Ammunition);
+  const best = await phase(options, database, generator, {
+    workers: 0,
+    from: 0,
+    perSecond: FLOOD_PER_SECOND,
+  });
+  const bestPerSecond = best.figures.perSecond;
+  const perSecond = Math.max(1, Math.floor(bestPerSecond * options.share));
+  const phases: Partial<Record<'alone' | 'beside', Outcome>> = {};
+  let from = best.next;
+  for (const name of number % 2 === 1 ? (['alone', 'beside'] as const) : (['beside', 'alone'] as const)) {
+    const workers = name === 'alone' ? 0 : options.workers;
+    const outcome = await phase(options, database, generator, { workers, from, perSecond });
+    phases[name] = outcome;
+    from = outcome.next;
   }
+  const { alone, beside } = phases as Required<typeof phases>;
+  return {
+    alone: alone.figures,
+    beside: beside.figures,
+    bestPerSecond,
+    drainedPerSecond: beside.drainedPerSecond,
+    processing: beside.processing,
+    refused: alone.refused + beside.refused,
+  };
 }
 
 interface Phase {
@@ -118,7 +129,31 @@ interface Outcome {
   readonly figures: Figures;
   readonly next: number;
   readonly drainedPerSecond: number;
+  /** Rows in processing, the median of a look a second. */
+  readonly processing: number;
   readonly refused: number;
+}
+
+const PROCESSING = `SELECT COUNT(*) AS Processing FROM _System_ConnectorWorkItem
+  WHERE PackId IN (SELECT PackId FROM _System_InstalledPack) AND WorkType = 'connector_event' AND Bucket = 'processing'`;
+const LOOK_MS = 1_000;
+
+/** Looks as long as `work` takes. @returns its result, and what was seen */
+async function looking<T>(database: BenchDatabase, work: Promise<T>): Promise<[T, number]> {
+  const seen: number[] = [];
+  const look = async (): Promise<void> => {
+    const [row] = await database.rows(PROCESSING);
+    seen.push(Number(row!.Processing));
+  };
+  const looks: Promise<void>[] = [];
+  const timer = setInterval(() => looks.push(look()), LOOK_MS);
+  try {
+    const result = await work;
+    await Promise.all(looks);
+    return [result, median(seen)];
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 async function phase(
@@ -143,7 +178,7 @@ async function phase(
   try {
     const warm = await fire(from, WARM_UP_MS);
     const [cpuBefore, startedBefore] = [await server.cpuMicros(), await server.ask<number>('started')];
-    const result = await fire(warm.next, seconds * 1_000);
+    const [result, processing] = await looking(database, fire(warm.next, seconds * 1_000));
     const started = (await server.ask<number>('started')) - startedBefore;
     const { accepted, latenciesMs, elapsedMs, next, refusedBySecond } = result;
     return {
@@ -156,6 +191,7 @@ async function phase(
       }),
       next,
       drainedPerSecond: Math.round((started / elapsedMs) * 1_000),
+      processing,
       refused: refusedBySecond.reduce((sum, refused) => sum + refused, 0),
     };
   } finally {

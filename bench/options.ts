@@ -20,6 +20,8 @@ export interface BenchOptions {
   readonly connections: number;
   /** `drain`, `foreground`, `classes`: executor slots of the product. */
   readonly workers: number;
+  /** `foreground`: the part of the best rate that is offered. */
+  readonly share: number;
   /** Bytes of one GitHub push payload. */
   readonly payloadBytes: number;
   /** The product serves `/metrics`, and so counts. */
@@ -29,7 +31,8 @@ export interface BenchOptions {
 }
 
 export const USAGE = `npm run bench -- ${BENCHES.join('|')} [--engine sqlite|mysql] [--json] [--runs 3] [--seconds 4]
-  [--items N] [--lanes 1000] [--connections N] [--workers N] [--payload-bytes 7168] [--metrics] [--profile FOLDER]`;
+  [--items N] [--lanes 1000] [--connections N] [--workers N] [--share 0.2] [--payload-bytes 7168] [--metrics]
+  [--profile FOLDER]`;
 
 const BOUNDS = {
   runs: 20,
@@ -38,6 +41,7 @@ const BOUNDS = {
   lanes: 100_000,
   connections: 1_000,
   workers: 4_096,
+  share: 1,
 };
 
 const ITEMS = {
@@ -45,7 +49,7 @@ const ITEMS = {
   drain: { sqlite: 50_000, mysql: 20_000 },
   shed: { sqlite: 10_000, mysql: 10_000 },
   overload: { sqlite: 60_000, mysql: 60_000 },
-  foreground: { sqlite: 100_000, mysql: 50_000 },
+  foreground: { sqlite: 1_000_000, mysql: 1_000_000 },
   classes: { sqlite: 15_000, mysql: 15_000 },
 } as const;
 
@@ -68,6 +72,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       lanes: { type: 'string', default: '1000' },
       connections: { type: 'string' },
       workers: { type: 'string' },
+      share: { type: 'string', default: '0.2' },
       'payload-bytes': { type: 'string', default: '7168' },
       metrics: { type: 'boolean', default: false },
       profile: { type: 'string' },
@@ -88,6 +93,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     connections:
       values.connections === undefined ? CONNECTIONS[bench] : within('connections', values.connections),
     workers: values.workers === undefined ? WORKERS[bench] : within('workers', values.workers),
+    share: within('share', values.share),
     payloadBytes: Number(values['payload-bytes']),
     metrics: values.metrics,
     profile: values.profile ?? null,
@@ -98,6 +104,7 @@ function within(name: keyof typeof BOUNDS, text: string): number {
   const value = Number(text);
   if (!(value > 0 && value <= BOUNDS[name]))
     throw new Error(`--${name}: more than 0, at most ${BOUNDS[name]}`);
-  if (name !== 'seconds' && !Number.isInteger(value)) throw new Error(`--${name}: a whole number`);
+  if (name !== 'seconds' && name !== 'share' && !Number.isInteger(value))
+    throw new Error(`--${name}: a whole number`);
   return value;
 }
