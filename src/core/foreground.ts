@@ -7,12 +7,12 @@
  *
  * calm: the drain does as it likes. Else its transactions are short, so that none is long in the way of a commit; and
  * one that comes while a commit is in flight waits for an end of one, which lets one of them go. So the drain goes on
- * between commits, however many come.
+ * between commits, however many come. Where one store thread serves both, its inbox lets them alternate already.
  */
 import type { Clock } from './clock.js';
 
-/** Items of one transaction of the drain while this process admits. */
-export const SHORT_BATCH = 16;
+/** Items of one transaction of the drain while this process admits: each costs a COMMIT, so too short is dear as well. */
+export const SHORT_BATCH = 32;
 
 /** Commits that follow each other so closely are one stretch of admission. */
 const RECENT_MS = 250;
@@ -21,12 +21,15 @@ const PATIENCE_MS = 50;
 
 export class Foreground {
   readonly #clock: Clock;
+  readonly #alternates: boolean;
   readonly #waiting = new Set<() => void>();
   #committing = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock) {
+  /** @param alternates the store lets commits and the drain take turns by itself */
+  constructor(clock: Clock, { alternates = false }: { readonly alternates?: boolean } = {}) {
     this.#clock = clock;
+    this.#alternates = alternates;
   }
 
   /** This process admits, or did just now. */
@@ -49,7 +52,7 @@ export class Foreground {
 
   /** Resolves when a transaction of the drain may begin: at once, or in its turn, after `PATIENCE_MS` at the latest. */
   turn(): Promise<void> {
-    if (this.#committing === 0) return Promise.resolve();
+    if (this.#alternates || this.#committing === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const go = (): void => {
         cancel();

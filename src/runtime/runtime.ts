@@ -176,7 +176,7 @@ async function openParts(
   await unlessStopped(installations.use(settings));
   const signals = await openSignals({ settings, opened, installations, log });
   onFailure(() => signals.close());
-  const foreground = new Foreground(systemClock);
+  const foreground = new Foreground(systemClock, { alternates: opened.store.engine === 'sqlite' });
   const supervisor =
     settings.role === 'ingress'
       ? null

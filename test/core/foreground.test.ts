@@ -57,6 +57,16 @@ describe('admission before the drain', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('[ADM-4] nothing waits here where the store itself lets them take turns; it is short all the same', async () => {
+    const foreground = new Foreground(new ManualClock(), { alternates: true });
+    let end: () => void = () => undefined;
+    const commit = foreground.admit(() => new Promise<void>((resolve) => (end = resolve)));
+    await foreground.turn();
+    expect(foreground.isActive).toBe(true);
+    end();
+    await commit;
+  });
+
   test('[ADM-4] whoever waits longest goes first, and a commit that hangs holds nobody up for long', async () => {
     const { clock, begun, ask, commit } = setUp();
     const hanging = commit();

@@ -21,7 +21,7 @@ async function open() {
     databaseUrl: `sqlite:${join(folder, 'store.db')}`,
     namespaces: ['acme'],
     admin: { port: 0 },
-    drain: { workersPerPack: 64, poll: { minMs: 5, maxMs: 20 } },
+    drain: { workersPerPack: 160, poll: { minMs: 5, maxMs: 20 } },
   });
   onTestFinished(async () => {
     await lanehead.stop();
