@@ -229,7 +229,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
     } catch (error) {
       this.#soil();
       this.#outage.failed();
-      this.#heldOffUntil = clock.monotonic() + this.#outage.restMs;
+      this.#holdOff(this.#outage.restMs);
       events.emit('scanFailed', { packId, error, retryInMs: this.#outage.restMs });
     }
     this.#permits = null;
@@ -266,10 +266,10 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
   }
 
   #decide({ shape, waiting }: ShapeLine<Work>): ClaimDecision {
-    const { packId, clock, limiter, events } = this.#options;
+    const { packId, limiter, events } = this.#options;
     const asked = claimRoom({ ...this.#budget(), idle: waiting.length });
     const decision = limiter.decide(asked);
-    if (decision.restMs > 0) this.#heldOffUntil = clock.monotonic() + decision.restMs;
+    this.#holdOff(decision.restMs);
     events.emit('claimDecided', { packId, shape, waiting: waiting.length, asked, decision });
     return decision;
   }
@@ -333,8 +333,12 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
   /** The pack's own rates are used up: no wake can bring anything before they allow a start again. */
   #heedLimits({ limitedForMs }: ClaimResult): void {
     if (limitedForMs === null) return;
-    const until = this.#options.clock.monotonic() + Math.min(limitedForMs, MOST_LIMITED_REST_MS);
-    this.#heldOffUntil = Math.max(this.#heldOffUntil, until);
+    this.#holdOff(Math.min(limitedForMs, MOST_LIMITED_REST_MS));
+  }
+
+  /** No scan before so many milliseconds have passed; a longer rest that was decided before stands. */
+  #holdOff(forMs: number): void {
+    this.#heldOffUntil = Math.max(this.#heldOffUntil, this.#options.clock.monotonic() + forMs);
   }
 
   #view({ shape, preference }: ShapeLine<Work>, idle: number): SchedulerView {

@@ -34,6 +34,8 @@ export interface Delivery {
   readonly events: readonly DraftedEvent[];
   /** Its pack cannot make events of it. */
   readonly broken: boolean;
+  /** Nobody has signed it: it is refused, and not sent again. */
+  readonly forged?: boolean;
   /** Key of a delivery that it repeats with other bytes. */
   readonly repeats: string | null;
   /** Rest of its sender before it. */

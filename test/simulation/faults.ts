@@ -24,13 +24,20 @@ const KINDS = {
   lost_hint: null,
   pack_paused: null,
   pack_removed: null,
+  pressed: null,
+  probe_degraded: null,
 } as const;
 
 export type FaultKind = keyof typeof KINDS;
 export const FAULT_KINDS = Object.keys(KINDS) as readonly FaultKind[];
 
-/** What people do, see operators.ts: drawn apart, so that a seed keeps its other faults. */
-const OPERATED: ReadonlySet<FaultKind> = new Set(['pack_paused', 'pack_removed']);
+/** What people do, see operators.ts, and how hard the store is pressed: drawn apart, so that a seed keeps its other faults. */
+const APART: Partial<Record<FaultKind, string>> = {
+  pack_paused: 'operators',
+  pack_removed: 'operators',
+  pressed: 'pressures',
+  probe_degraded: 'pressures',
+};
 
 /** Seeds in which nothing goes wrong by itself. */
 const CALM_SHARE = 0.08;
@@ -49,9 +56,11 @@ export class Faults {
     this.#random = world.random.stream('faults');
     const calm = this.#random.chance(CALM_SHARE);
     const share = this.#random.between(0.2, 0.9);
-    const operators = world.random.stream('operators');
+    const streams = new Map(
+      [...new Set(Object.values(APART))].map((name) => [name, world.random.stream(name)]),
+    );
     for (const kind of FAULT_KINDS) {
-      const random = OPERATED.has(kind) ? operators : this.#random;
+      const random = streams.get(APART[kind] ?? '') ?? this.#random;
       const enabled = random.chance(share);
       const place = random.float() ** 2;
       const range = KINDS[kind];
@@ -91,7 +100,8 @@ export class Faults {
     return true;
   }
 
-  count(kind: FaultKind): void {
+  /** Also what is none, and worth to be told: a request that is turned away. */
+  count(kind: FaultKind | `shed_${string}`): void {
     this.injected[kind] = (this.injected[kind] ?? 0) + 1;
     this.#world.trace.note(`fault ${kind}`);
   }

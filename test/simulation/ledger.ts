@@ -1,7 +1,7 @@
 /** What senders, flows and the processes' own calls say, kept outside of everything that can fail. */
 import type { Outcome } from '../../src/core/outcome.js';
 import type { Lease } from '../../src/core/work.js';
-import type { HeldDecision } from '../../src/store/store.js';
+import type { ClaimRequest, HeldDecision } from '../../src/store/store.js';
 import { type Run, type RunRecord, runKey, type Transition } from '../support/history.js';
 import type { Thread } from './world.js';
 
@@ -20,6 +20,14 @@ export interface FlowRun {
   abandoned: boolean;
   /** Of `retry`. */
   retryMs: number | null;
+}
+
+/** What a claim asked for. */
+export interface AskedClaim
+  extends Pick<ClaimRequest, 'packId' | 'generation' | 'queueClasses' | 'preference' | 'maxClaims' | 'mode'> {
+  readonly processingBudget: number;
+  /** The scheduler that asked. */
+  readonly scanner: string;
 }
 
 /** What a lease allows: its item, its token, its epoch. */
@@ -126,6 +134,8 @@ export class Ledger {
 
   /** When a claim under this token was last asked for; of the world. */
   readonly claimSentAt = new Map<string, number>();
+  /** What was asked for under a token, last; and by which scanner. */
+  readonly claims = new Map<string, AskedClaim>();
   /** A claim under this token is on its way, or was never answered: its repeat may adopt what it claimed. */
   readonly openClaims = new Set<string>();
 

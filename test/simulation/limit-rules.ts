@@ -21,12 +21,36 @@ export class LimitRules {
   *breaches(mirror: RowMirror, item: MirrorItem, at: number): Generator<Breach> {
     if (this.#limits === null) return;
     this.#forgetAfterJump();
+    for (const { scope, limit, running } of this.#scopesOf(mirror, item))
+      yield* this.#judge(scope, limit, running, at);
+  }
+
+  /** Whether another start of this item would be within all that is declared. */
+  allows(mirror: RowMirror, item: MirrorItem, at: number): boolean {
+    this.#forgetAfterJump();
+    return this.#scopesOf(mirror, item).every(({ scope, limit, running }) => {
+      if (limit === null) return true;
+      if (limit.concurrency !== null && running + 1 > limit.concurrency) return false;
+      return limit.rate === null || overRate(limit.rate, [...(this.#starts.get(scope) ?? []), at]) === null;
+    });
+  }
+
+  get declared(): Limits | null {
+    return this.#limits;
+  }
+
+  #scopesOf(mirror: RowMirror, item: MirrorItem): readonly Scope[] {
+    if (this.#limits === null) return [];
     const { pack, namespace, source } = this.#limits;
+    const { packId } = item;
     const key = mirror.sourceOf(item);
-    const inSource = mirror.processingOf((other) => mirror.sourceOf(other) === key);
-    yield* this.#judge('pack', pack, mirror.processing(item.packId), at);
-    yield* this.#judge('namespace', namespace, mirror.processing(item.packId), at);
-    yield* this.#judge(`source ${key}`, source, inSource, at);
+    const inSource = (other: MirrorItem): boolean =>
+      other.packId === packId && mirror.sourceOf(other) === key;
+    return [
+      { scope: 'pack', limit: pack, running: mirror.processingInAll },
+      { scope: `namespace ${packId}`, limit: namespace, running: mirror.processing(packId) },
+      { scope: `source ${packId}/${key}`, limit: source, running: mirror.processingOf(inSource) },
+    ];
   }
 
   *#judge(scope: string, limit: Limit | null, running: number, at: number): Generator<Breach> {
@@ -41,13 +65,8 @@ export class LimitRules {
     const starts = this.#starts.get(scope) ?? [];
     this.#starts.set(scope, starts);
     starts.push(at);
-    for (const [place, from] of starts.entries()) {
-      const count = starts.length - place;
-      const most = rate.burst + ((at - from) * rate.count) / rate.perMs;
-      if (count <= most + 1e-6) continue;
-      yield ['declared_limit', `${count} starts in ${at - from} ms under the rate of ${scope}`];
-      return;
-    }
+    const over = overRate(rate, starts);
+    if (over !== null) yield ['declared_limit', `${over} under the rate of ${scope}`];
   }
 
   /** Times before a jump of the clock say nothing about times after it. */
@@ -56,6 +75,24 @@ export class LimitRules {
     this.#jump = this.#jumpedAt();
     this.#starts.clear();
   }
+}
+
+interface Scope {
+  readonly scope: string;
+  readonly limit: Limit | null;
+  /** Items that run under it. */
+  readonly running: number;
+}
+
+/** What the last of these starts is too many of; `null`: it is not. */
+function overRate(rate: RateLimit, starts: readonly number[]): string | null {
+  const at = starts.at(-1)!;
+  for (const [place, from] of starts.entries()) {
+    const count = starts.length - place;
+    if (count > rate.burst + ((at - from) * rate.count) / rate.perMs + 1e-6)
+      return `${count} starts in ${at - from} ms`;
+  }
+  return null;
 }
 
 /** In every other world nothing is declared. */

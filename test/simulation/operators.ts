@@ -30,7 +30,7 @@ export class Operators {
 
   /** The faults are over: everything is served again, and everywhere. */
   settle(): void {
-    this.#resume();
+    for (const packId of [...this.#scene.paused.keys()]) this.#resume(packId);
     for (const life of this.#fleet.living) void life.restore();
   }
 
@@ -50,41 +50,44 @@ export class Operators {
 
   #pause(): void {
     const { paused, database, faults, world } = this.#scene;
-    if (paused.since !== null || database.holder !== null || this.#packId() === null) return;
-    this.#set('paused');
+    if (database.holder !== null) return;
+    const running = this.#packIds().filter((packId) => !paused.has(packId));
+    if (running.length === 0) return;
+    const packId = this.#random.pick(running);
+    this.#set(packId, 'paused');
     faults.count('pack_paused');
-    world.after(this.#lengthMs(), null, () => this.#resume());
+    world.after(this.#lengthMs(), null, () => this.#resume(packId));
   }
 
-  #resume(): void {
+  #resume(packId: number): void {
     const { paused, database, world } = this.#scene;
-    if (paused.since === null) return;
-    if (database.holder !== null) return void world.after(BUSY_MS, null, () => this.#resume());
-    this.#judgeNoticed(paused.since);
-    this.#set('active');
+    const since = paused.get(packId);
+    if (since === undefined) return;
+    if (database.holder !== null) return void world.after(BUSY_MS, null, () => this.#resume(packId));
+    this.#judgeNoticed(packId, since);
+    this.#set(packId, 'active');
   }
 
-  #set(status: 'active' | 'paused'): void {
+  #set(packId: number, status: 'active' | 'paused'): void {
     const { paused, database, world } = this.#scene;
-    database.act(setPackStatus(this.#packId()!, status));
-    paused.since = status === 'paused' ? world.now : null;
-    world.trace.note(`the pack is ${status}`);
+    database.act(setPackStatus(packId, status));
+    if (status === 'paused') paused.set(packId, world.now);
+    else paused.delete(packId);
+    world.trace.note(`pack ${packId} is ${status}`);
   }
 
-  #packId(): number | null {
-    const [row] = this.#scene.database.beside('SELECT PackId FROM _System_InstalledPack') as {
-      readonly PackId: number;
-    }[];
-    return row?.PackId ?? null;
+  #packIds(): readonly number[] {
+    const rows = this.#scene.database.beside('SELECT PackId FROM _System_InstalledPack ORDER BY PackId');
+    return (rows as { readonly PackId: number }[]).map((row) => row.PackId);
   }
 
-  #judgeNoticed(since: number): void {
+  #judgeNoticed(packId: number, since: number): void {
     const { world, hardships } = this.#scene;
     if (world.now - since < NOTICED_MS) return;
     for (const life of this.#fleet.living) {
       const { name, main } = life;
       const isWell = hardships.statements.lastOf(name) < since && main.pausedUntil < since;
-      if (isWell && life.serves('active'))
+      if (isWell && life.serves('active', packId))
         world.violation('out_of_service', name, 'did not notice that its pack is paused');
     }
   }

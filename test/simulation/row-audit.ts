@@ -4,6 +4,7 @@
  */
 import type { Lease } from '../../src/core/work.js';
 import type { ViolationKind } from '../support/history.js';
+import { ClaimRules, type OpenClaim } from './claim-rules.js';
 import type { MirrorItem } from './row-mirror.js';
 import { isOpen, RowMirror, TERMINAL } from './row-mirror.js';
 import type { ItemIdentity, ItemState, RowNote } from './row-notes.js';
@@ -25,17 +26,41 @@ export class RowAudit {
   /** Marks that a fault took away, until they are repaired. */
   readonly lostHints = new Set<MirrorItem>();
   repairedHints = 0;
+  /** When an item of an installation was last claimed; of the world. */
+  readonly claimedAt = new Map<number, number>();
+  readonly #claims: ClaimRules;
 
   constructor(world: World, context: Omit<RuleContext, 'mirror'>) {
     this.#world = world;
     this.#context = { ...context, mirror: this.mirror };
+    const { ledger, limits, beganAt } = context;
+    this.#claims = new ClaimRules({
+      mirror: this.mirror,
+      ledger,
+      limits,
+      beganAt,
+      lostHints: this.lostHints,
+    });
   }
 
   /** The notes of one committed transaction. */
   committed(notes: readonly RowNote[]): void {
+    const claim = this.#claimOf(notes);
     for (const note of notes) this.#take(note);
+    if (claim !== undefined)
+      for (const [{ item }, breach] of this.#claims.breaches(claim)) this.#breach(item, breach);
     for (const item of this.#touched) this.#settled(item);
     this.#touched.clear();
+  }
+
+  /** The claim that these notes are of, with what it found. */
+  #claimOf(notes: readonly RowNote[]): OpenClaim | undefined {
+    for (const note of notes) {
+      if (note.kind !== 'item' || note.state.state !== 'processing') continue;
+      if (this.mirror.items.get(note.workId)?.now.token === note.state.token) continue;
+      return this.#claims.open(note.state.token ?? '', note.at);
+    }
+    return undefined;
   }
 
   #breach(item: string, [kind, why]: Breach): void {
@@ -94,7 +119,10 @@ export class RowAudit {
       if (this.#context.ledger.openClaims.has(to.token ?? '')) item.claimedAt = this.#world.now;
     }
     if (from.state === to.state && from.epoch === to.epoch) return;
-    if (to.state === 'processing') item.claimedAt = this.#world.now;
+    if (to.state === 'processing') {
+      item.claimedAt = this.#world.now;
+      this.claimedAt.set(item.packId, this.#world.now);
+    }
     const failure = to.failures > from.failures ? to.errorCode : null;
     const { epoch, state } = to;
     const transition = {

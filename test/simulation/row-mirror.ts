@@ -11,6 +11,8 @@ export interface MirrorItem extends ItemIdentity {
   leasedAt: number;
   /** When that was committed. */
   leaseCommittedAt: number;
+  /** From when on it may run, by the database's clock, however long it is put aside for a limit. */
+  dueAt: number;
   now: ItemState;
 }
 
@@ -53,6 +55,7 @@ export class RowMirror {
       claimedAt: 0,
       leasedAt: 0,
       leaseCommittedAt: 0,
+      dueAt: state.runAfter,
       now: state,
     };
     this.items.set(item.workId, item);
@@ -65,12 +68,18 @@ export class RowMirror {
   change(item: MirrorItem, state: ItemState): void {
     const difference = Number(state.state === 'processing') - Number(item.now.state === 'processing');
     this.#processing.set(item.packId, this.processing(item.packId) + difference);
+    if (item.now.state !== 'pending' || state.state !== 'pending') item.dueAt = state.runAfter;
     item.now = state;
   }
 
-  /** Rows of a pack in processing. */
+  /** Rows of an installation in processing. */
   processing(packId: number): number {
     return this.#processing.get(packId) ?? 0;
+  }
+
+  /** Over all installations. */
+  get processingInAll(): number {
+    return [...this.#processing.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** The same of those that are meant. */

@@ -3,12 +3,14 @@
  * notes of a transaction that rolls back are thrown away.
  */
 import type Database from 'better-sqlite3';
+import type { QueueClass } from '../../src/core/work.js';
 import { EVENT, RECEIPT, WORK_ITEM } from '../../src/store/statements/tables.js';
 
 const FIXED = {
   WorkId: 'workId',
   PackId: 'packId',
   EventId: 'eventId',
+  QueueClass: 'queueClass',
   Route: 'route',
   RouteVersion: 'routeVersion',
   FailureBudget: 'budget',
@@ -38,7 +40,7 @@ const CHANGING = {
 } as const;
 
 /** Columns that no statement may change once the row is there. */
-const ITEM_IMMUTABLE = [...Object.keys(FIXED), 'WorkType', 'QueueClass', 'IdempotencyKey'];
+const ITEM_IMMUTABLE = [...Object.keys(FIXED), 'WorkType', 'IdempotencyKey'];
 const EVENT_IMMUTABLE = 'PackId ReceiptId EventType SourceKey DeliveryKey DeliveryOrdinal Route RouteVersion'
   .concat(' IdempotencyKey ContentHash QueueClass ReceivedDate CreatedDate Companion Payload ParentId')
   .split(' ');
@@ -65,6 +67,7 @@ export interface ItemIdentity {
   readonly workId: string;
   readonly packId: number;
   readonly eventId: string;
+  readonly queueClass: QueueClass;
   readonly route: string;
   readonly routeVersion: number;
   readonly budget: number;

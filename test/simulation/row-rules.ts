@@ -25,12 +25,14 @@ export interface RuleContext {
   readonly abandonMs: number;
   readonly hardships: Hardships;
   readonly databaseNow: () => number;
+  /** When the transaction that is being committed began, by the database's clock. */
+  readonly beganAt: () => number;
   /** When the database's clock last jumped. */
   readonly jumpedAt: () => number;
   /** Since when nothing goes wrong any more. */
   readonly calmSince: () => number;
-  /** Whether the pack is paused. */
-  readonly isPaused: () => boolean;
+  /** Whether an installation is paused. */
+  readonly isPaused: (packId: number) => boolean;
   /** Of the world. */
   readonly now: () => number;
 }
@@ -98,7 +100,7 @@ function* claimBreaches(
   change: Change,
 ): Generator<Breach> {
   const { item, from, to, at } = change;
-  if (isPaused()) yield ['out_of_service', 'claimed while its pack is paused'];
+  if (isPaused(item.packId)) yield ['out_of_service', 'claimed while its pack is paused'];
   const blocker = mirror.blocker(item);
   if (blocker !== undefined) yield ['lane_order', `claimed before ${blocker.item} (${blocker.now.state})`];
   if (!isOpen(item)) yield ['projection', 'a queued generation was claimed'];

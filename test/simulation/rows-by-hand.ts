@@ -43,16 +43,18 @@ export class Rows {
   readonly hardships = new Hardships(this.world);
   /** The pack. */
   paused = false;
+  readonly limitRules = new LimitRules(DECLARED, () => Number.NEGATIVE_INFINITY);
   readonly #audit = new RowAudit(this.world, {
     ledger: this.ledger,
     retry: () => ({ baseMs: 100, maxMs: 1_000 }),
     holdsConflicts: () => true,
     processingBudget: 2,
-    limits: new LimitRules(DECLARED, () => Number.NEGATIVE_INFINITY),
+    limits: this.limitRules,
     leaseMs: LEASE_MS,
     abandonMs: LEASE_MS,
     hardships: this.hardships,
     databaseNow: () => 0,
+    beganAt: () => 0,
     jumpedAt: () => Number.NEGATIVE_INFINITY,
     calmSince: () => Number.NEGATIVE_INFINITY,
     isPaused: () => this.paused,
@@ -79,6 +81,7 @@ export class Rows {
       workId: name,
       packId: 1,
       eventId: `e-${name}`,
+      queueClass: 'default',
       route: 'source',
       routeVersion: 1,
       budget: BUDGET,

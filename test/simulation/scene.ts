@@ -3,8 +3,11 @@ import type { SupervisorSettings } from '../../src/supervisor/supervisor-setting
 import type { Faults } from './faults.js';
 import type { Hardships } from './hardships.js';
 import type { Ledger } from './ledger.js';
+import type { LimitRules } from './limit-rules.js';
+import type { Pressure } from './pressure.js';
 import type { RowAudit } from './row-audit.js';
 import type { SharedDatabase } from './shared-database.js';
+import type { AdmissionTraits } from './virtual-admission.js';
 import type { World } from './world.js';
 
 export interface Limits {
@@ -22,12 +25,17 @@ export interface Scene {
   readonly hardships: Hardships;
   /** The database cannot be reached until then. */
   readonly outage: { until: number };
-  /** Since when the pack is paused; of the world. */
-  readonly paused: { since: number | null };
+  /** Since when an installation is paused; of the world. */
+  readonly paused: Map<number, number>;
   readonly settings: SupervisorSettings;
   readonly limits: Limits;
   /** What the pack declares for its flows. */
   readonly declared: DeclaredLimits | null;
+  readonly limitRules: LimitRules;
+  readonly pressure: Pressure;
+  /** In which the pack is installed. */
+  readonly namespaces: readonly string[];
+  readonly admission: AdmissionTraits;
   readonly statementMs: number;
   /** Factor of how long flows take. */
   readonly pace: number;

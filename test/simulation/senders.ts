@@ -2,13 +2,17 @@
  * Whoever sends webhooks, over a network that loses, repeats and delays: each delivery again and again until it is
  * acknowledged, the next one of a sender only then (or not, for those who do not wait).
  */
+import type { Cancel } from '../../src/core/clock.js';
 import type { SentItem } from '../support/history.js';
+import { FIRST_BURST_SENDER } from './bursts.js';
 import type { Delivery, DraftedEvent, Traffic } from './deliveries.js';
 import type { Faults } from './faults.js';
 import type { Fleet } from './fleet.js';
 import type { RowMirror } from './row-mirror.js';
+import type { Scene } from './scene.js';
 import type { Seeded } from './seeded.js';
-import type { Life, WebhookAnswer } from './virtual-process.js';
+import type { WebhookAnswer } from './virtual-admission.js';
+import type { Life } from './virtual-process.js';
 import type { World } from './world.js';
 
 const TRIP_MS = [0.2, 3] as const;
@@ -17,6 +21,8 @@ const PATIENCE_MS = [1_500, 4_000] as const;
 
 interface Progress {
   readonly delivery: Delivery;
+  /** Its next try. */
+  cancelNext: Cancel;
   acknowledged: boolean;
   readonly receipts: string[];
 }
@@ -27,19 +33,34 @@ export class Senders {
   readonly #random: Seeded;
   readonly #fleet: Fleet;
   readonly #mirror: RowMirror;
+  readonly #namespaces: readonly string[];
   readonly #traffic: Traffic;
   readonly #progress: readonly Progress[];
 
-  constructor(world: World, faults: Faults, fleet: Fleet, mirror: RowMirror, traffic: Traffic) {
+  constructor({ world, faults, audit, namespaces }: Scene, fleet: Fleet, traffic: Traffic) {
+    const { mirror } = audit;
+    this.#namespaces = namespaces;
     this.#world = world;
     this.#faults = faults;
     this.#random = world.random.stream('network');
     this.#fleet = fleet;
     this.#mirror = mirror;
     this.#traffic = traffic;
-    this.#progress = traffic.deliveries.map((delivery) => ({ delivery, acknowledged: false, receipts: [] }));
+    this.#progress = traffic.deliveries.map((delivery) => ({
+      delivery,
+      cancelNext: () => undefined,
+      acknowledged: false,
+      receipts: [],
+    }));
     const senders = new Set(traffic.deliveries.map(({ sender }) => sender));
     for (const sender of senders) this.#next(this.#progress.filter((one) => one.delivery.sender === sender));
+  }
+
+  /** Every sender sends to one namespace; a burst to the first. */
+  #namespaceOf({ sender }: Delivery): string {
+    return sender < FIRST_BURST_SENDER
+      ? this.#namespaces[sender % this.#namespaces.length]!
+      : this.#namespaces[0]!;
   }
 
   get done(): boolean {
@@ -60,7 +81,7 @@ export class Senders {
 
   /** The order a sender relies on: of its events of a source, if it waited for each. */
   #laneOf({ route, sender }: Delivery, { item, source, projection }: DraftedEvent): string {
-    if (route === 'free' || this.#traffic.eager.has(sender)) return item;
+    if (route === 'free' || sender >= FIRST_BURST_SENDER || this.#traffic.eager.has(sender)) return item;
     return `${route}/${projection ?? source}`;
   }
 
@@ -81,16 +102,21 @@ export class Senders {
       if (!this.#faults.strikes('request_lost')) this.#transmit(progress, acknowledged);
     }
     const [least, most] = PATIENCE_MS;
-    this.#world.after(this.#random.between(least, most), null, () => this.#send(progress, acknowledged));
+    this.#sendAfter(this.#random.between(least, most), progress, acknowledged);
+  }
+
+  #sendAfter(delayMs: number, progress: Progress, acknowledged: () => void): void {
+    progress.cancelNext();
+    progress.cancelNext = this.#world.after(delayMs, null, () => this.#send(progress, acknowledged));
   }
 
   #transmit(progress: Progress, acknowledged: () => void): void {
-    const { key, events, broken, route } = progress.delivery;
-    const body = Buffer.from(JSON.stringify({ key, events, broken }));
+    const { key, events, broken, route, forged } = progress.delivery;
+    const text = JSON.stringify({ ...(forged ? { forged } : {}), key, events, broken });
     const life = this.#fleet.pick();
     this.#world.after(this.#tripMs(), null, () => {
       if (life === null || !life.serving) return;
-      life.serve(route, body, (answer) => {
+      life.serve(this.#namespaceOf(progress.delivery), route, Buffer.from(text), (answer) => {
         this.#judge(progress.delivery, answer, life);
         if (this.#faults.strikes('answer_lost')) return;
         this.#world.after(this.#tripMs(), null, () => this.#receive(progress, answer, acknowledged));
@@ -105,10 +131,11 @@ export class Senders {
   }
 
   /** ADM-1: when a 2xx leaves, what it stands for is committed. */
-  #judge({ key, events }: Delivery, { status, body }: WebhookAnswer, { isRemoved }: Life): void {
+  #judge({ key, events, forged }: Delivery, { status, body }: WebhookAnswer, { isRemoved }: Life): void {
     this.#world.trace.note(`answer ${key} ${status} ${body}`);
     if (status === 503 || (status === 404 && isRemoved)) return;
-    if (status === 200 || status === 202) this.#judgeAcknowledged(key, events, body);
+    if (forged && status === 401) return;
+    if (!forged && (status === 200 || status === 202)) this.#judgeAcknowledged(key, events, body);
     else this.#world.violation('bug', key, `answered ${status} ${body}`);
   }
 
@@ -119,14 +146,22 @@ export class Senders {
       this.#world.violation('early_answer', missing?.item ?? key, `acknowledged before its commit: ${body}`);
   }
 
-  #receive(progress: Progress, { status, body }: WebhookAnswer, acknowledged: () => void): void {
-    if (status >= 300) return;
-    progress.receipts.push((JSON.parse(body) as { receipt: string }).receipt);
+  #receive(progress: Progress, answer: WebhookAnswer, acknowledged: () => void): void {
+    const { status, body, retryAfter } = answer;
+    const isRefused = status === 401;
+    if (isOverload(answer)) this.#sendAfter(1_000 * Number(retryAfter), progress, acknowledged);
+    if (status >= 300 && !isRefused) return;
+    if (!isRefused) progress.receipts.push((JSON.parse(body) as { receipt: string }).receipt);
     if (progress.acknowledged) return;
+    progress.cancelNext();
     progress.acknowledged = true;
     acknowledged();
   }
 }
+
+/** ADM-3: whoever is told so comes back when it was told to. */
+const isOverload = ({ status, body }: WebhookAnswer): boolean =>
+  status === 503 && (JSON.parse(body) as { code: string }).code === 'overloaded';
 
 /** Where an item may stand in the end; whether it got there rightly is for the rules about rows. */
 function endsOf(

@@ -36,6 +36,7 @@ export class SharedDatabase {
   #holder: Session | null = null;
   #waiting: Waiter[] = [];
   #skewMs = 0;
+  #beganAt = 0;
   #jumpedAt = Number.NEGATIVE_INFINITY;
 
   constructor(world: World, itemOf: (payload: Uint8Array) => string) {
@@ -85,6 +86,11 @@ export class SharedDatabase {
     return this.#jumpedAt;
   }
 
+  /** When the transaction that is open began, by its own clock. */
+  get beganAt(): number {
+    return this.#beganAt;
+  }
+
   get holder(): Session | null {
     return this.#holder;
   }
@@ -106,6 +112,7 @@ export class SharedDatabase {
 
   begin(session: Session): void {
     session.state = 'open';
+    this.#beganAt = this.now();
     this.#notes = [];
     this.#db.exec('BEGIN IMMEDIATE');
   }

@@ -8,7 +8,9 @@ import { stats } from '../../src/store/verbs/reports.js';
 import { supervisorSettings } from '../../src/supervisor/supervisor-settings.js';
 import type { History, StoredItem, Violation } from '../support/history.js';
 import { checkHistory } from '../support/history-checker.js';
+import { drawBursts } from './bursts.js';
 import { Chaos } from './chaos.js';
+import { Conservation } from './conservation.js';
 import { drawTraffic } from './deliveries.js';
 import { type FaultKind, Faults } from './faults.js';
 import { Fleet } from './fleet.js';
@@ -17,6 +19,7 @@ import { Ledger } from './ledger.js';
 import { drawLimits, LimitRules } from './limit-rules.js';
 import { Operators } from './operators.js';
 import { People } from './people.js';
+import { Pressure } from './pressure.js';
 import type { ProcessTraits } from './process-traits.js';
 import { RowAudit } from './row-audit.js';
 import { isOpen, type MirrorItem, type RowMirror, TERMINAL } from './row-mirror.js';
@@ -24,6 +27,7 @@ import type { Scene } from './scene.js';
 import type { Seeded } from './seeded.js';
 import { Senders } from './senders.js';
 import { SharedDatabase } from './shared-database.js';
+import { drawAdmission } from './virtual-admission.js';
 import { itemOfPayload, RETRY } from './virtual-packs.js';
 import { World } from './world.js';
 
@@ -51,6 +55,9 @@ export interface SimulationReport {
 
 export const DEFAULT_OPS = 14;
 
+const NAMESPACES = ['acme', 'beta'];
+/** Worlds in which the pack is installed in both. */
+const TWO_SHARE = 0.35;
 /** Faults end so long after the beginning, whatever is still on its way. */
 const FAULTS_MS = [2_000, 7_000] as const;
 /** Virtual time in which everything eligible ends after that. */
@@ -97,10 +104,13 @@ class Simulation {
     this.#world = world;
     this.#options = options;
     const random = world.random.stream('world');
-    const traffic = drawTraffic(world.random.stream('traffic'), options.ops ?? DEFAULT_OPS);
+    const regular = drawTraffic(world.random.stream('traffic'), options.ops ?? DEFAULT_OPS);
+    const bursts = drawBursts(world.random.stream('bursts'));
+    const traffic = { ...regular, deliveries: [...regular.deliveries, ...bursts] };
     this.#scene = drawScene(world, random, options.without ?? []);
     this.#fleet = new Fleet(this.#scene, drawTraits(random));
-    this.#senders = new Senders(world, this.#scene.faults, this.#fleet, this.#scene.audit.mirror, traffic);
+    this.#senders = new Senders(this.#scene, this.#fleet, traffic);
+    new Conservation(this.#scene, this.#fleet);
     new Chaos(this.#scene, this.#fleet);
     this.#operators = new Operators(this.#scene, this.#fleet);
     this.#people = new People(this.#scene);
@@ -234,20 +244,22 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
   const faults = new Faults(world, without);
   const hardships = new Hardships(world);
   const declared = drawLimits(world.random.stream('declared'));
-  const paused: Scene['paused'] = { since: null };
+  const limitRules = new LimitRules(declared, () => database.jumpedAt);
+  const paused: Scene['paused'] = new Map();
   const audit = new RowAudit(world, {
     ledger,
     retry: () => RETRY,
     holdsConflicts: (route) => route !== 'apart',
     processingBudget: settings.maxProcessingRows,
-    limits: new LimitRules(declared, () => database.jumpedAt),
+    limits: limitRules,
     leaseMs,
     abandonMs: limits.abandonMs,
     hardships,
     databaseNow: () => database.now(),
+    beganAt: () => database.beganAt,
     jumpedAt: () => database.jumpedAt,
     calmSince: () => faults.overSince,
-    isPaused: () => paused.since !== null,
+    isPaused: (packId) => paused.has(packId),
     now: () => world.now,
   });
   database.reset(world, (notes) => audit.committed(notes));
@@ -263,6 +275,10 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     settings,
     limits,
     declared,
+    limitRules,
+    pressure: new Pressure(world, faults),
+    namespaces: NAMESPACES.slice(0, world.random.stream('namespaces').chance(TWO_SHARE) ? 2 : 1),
+    admission: drawAdmission(world.random.stream('admission')),
     pace: drawPace(world.random.stream('pace')),
     parks: world.random.stream('parks').chance(0.4),
     routeVersionOf: drawRouteVersions(world),
@@ -285,7 +301,7 @@ function drawTraits(random: Seeded): readonly ProcessTraits[] {
     // The first one does everything, so that there always is somebody.
     role: n === 0 || random.chance(0.6) ? 'all' : random.pick(['ingress', 'worker'] as const),
     ownKeeper: random.chance(0.5),
-    workers: random.int(1, 6),
+    workers: random.int(1, 8),
     skewMs: random.chance(0.3) ? random.int(-600_000, 600_000) : 0,
     latenessMs: random.chance(0.3) ? random.between(0, 20) : 0,
     gatherMs: random.chance(0.3) ? random.int(1, 30) : 0,

@@ -10,7 +10,6 @@ import { Foreground } from '../../src/core/foreground.js';
 import type { Lease } from '../../src/core/work.js';
 import { hostLeaseKeeper } from '../../src/executor/lease-keeper-thread.js';
 import { localLinks } from '../../src/executor/lease-protocol.js';
-import type { Admission } from '../../src/ingress/admission.js';
 import { Installations, type PackChoice } from '../../src/runtime/installations.js';
 import { createSqlStore } from '../../src/store/sql-store.js';
 import type { PackStatus, Store } from '../../src/store/store.js';
@@ -19,20 +18,15 @@ import { delayedLinks } from './delayed-links.js';
 import type { ProcessTraits } from './process-traits.js';
 import type { Scene } from './scene.js';
 import type { Seeded } from './seeded.js';
-import { openAdmission } from './virtual-admission.js';
+import { VirtualAdmission, type WebhookAnswer } from './virtual-admission.js';
 import { drawnLateness, VirtualClock } from './virtual-clock.js';
 import { VirtualDriver } from './virtual-driver.js';
 import { FlowRunner, PACK, SLACK_MS } from './virtual-packs.js';
 import { watchedStore } from './watched-store.js';
+import { type WatchedPool, WorkWatch } from './work-watch.js';
 import { Thread } from './world.js';
 
-export const NAMESPACE = 'acme';
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
-
-export interface WebhookAnswer {
-  readonly status: number;
-  readonly body: string;
-}
 
 export class Life {
   readonly name: string;
@@ -49,7 +43,8 @@ export class Life {
   readonly #onGone: () => void;
   #installations: Installations | null = null;
   #supervisor: Supervisor | null = null;
-  #admission: Admission | null = null;
+  #work: WorkWatch | null = null;
+  #admission: VirtualAdmission | null = null;
   #draining = false;
   #removed = false;
   #changes = 0;
@@ -76,6 +71,15 @@ export class Life {
 
   get gone(): boolean {
     return this.#gone;
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /** Those that claim here. */
+  get pools(): readonly WatchedPool[] {
+    return this.#draining ? [] : (this.#work?.pools ?? []);
   }
 
   get serving(): boolean {
@@ -109,6 +113,7 @@ export class Life {
         log: SILENT,
         holder: this.name,
       });
+      this.#work = new WorkWatch(this.#scene, this, this.#supervisor);
       this.#listen(this.#supervisor);
       this.#supervisor.start();
     }
@@ -152,7 +157,9 @@ export class Life {
       hardships,
       renewing: (workIds) => this.#renewing(workIds),
       lost: (leases) => this.#lost(leases),
-      scanning: () => this.#scanning(),
+      scanning: (packId) => this.#scanning(packId),
+      asks: (packId, request) => this.#work?.asks(packId, request) ?? this.name,
+      probe: () => this.#work?.probe() ?? store.pressure(),
       claiming: (token) => this.#claiming(token),
       isRenewed: (lease, since) => audit.isRenewed(lease, since),
     });
@@ -167,8 +174,14 @@ export class Life {
     return links.main;
   }
 
-  #openAdmission(store: Store, { resolve }: Installations, foreground: Foreground): Admission {
-    return openAdmission({
+  #openAdmission(store: Store, { resolve }: Installations, foreground: Foreground): VirtualAdmission {
+    const { world, faults, admission } = this.#scene;
+    return new VirtualAdmission({
+      world,
+      faults,
+      main: this.main,
+      life: this.name,
+      traits: admission,
       store: { materialize: (request) => foreground.admit(() => store.materialize(request)) },
       resolve,
       clock: this.#clockOf(this.main),
@@ -239,13 +252,10 @@ export class Life {
   }
 
   /** One request; `answer` is called unless the process dies first. */
-  serve(route: string, body: Buffer, answer: (answer: WebhookAnswer) => void): void {
-    const target = `/in/${NAMESPACE}/${PACK}/${route}`;
-    const head = { method: 'POST', target, headers: [], contentEncoding: undefined, bodyBytes: body.length };
+  serve(namespace: string, route: string, body: Buffer, answer: (answer: WebhookAnswer) => void): void {
     this.#scene.world.after(0, this.main, () => {
-      void this.#admission!.decide(head, async () => body).then((verdict) => {
-        if (verdict === 'truncated' || this.#gone) return;
-        answer({ status: verdict.answer.status, body: verdict.answer.body.toString('utf8') });
+      void this.#admission!.serve(namespace, `${PACK}/${route}`, body).then((given) => {
+        if (given !== null && !this.#gone) answer(given);
       });
     });
   }
@@ -267,8 +277,9 @@ export class Life {
   }
 
   /** It believes that its pack has this status. */
-  serves(status: PackStatus): boolean {
-    return this.#installations?.served.some(({ installed }) => installed.status === status) ?? false;
+  serves(status: PackStatus, packId: number): boolean {
+    const served = this.#installations?.served.find(({ installed }) => installed.packId === packId);
+    return served?.installed.status === status;
   }
 
   /** Takes the pack out of service here. False: it does not serve, or not any more. */
@@ -277,7 +288,7 @@ export class Life {
     this.#removed = true;
     this.#changes++;
     this.#scene.world.trace.note(`${this.name} serves no pack any more`);
-    void this.#installations?.use({ packs: [], namespaces: [NAMESPACE] }).catch(() => undefined);
+    void this.#installations?.use({ packs: [], namespaces: this.#scene.namespaces }).catch(() => undefined);
     return true;
   }
 
@@ -302,7 +313,7 @@ export class Life {
   }
 
   #choice(version: number): PackChoice {
-    return { packs: [this.#flows.pack(version)], namespaces: [NAMESPACE] };
+    return { packs: [this.#flows.pack(version)], namespaces: this.#scene.namespaces };
   }
 
   async stop(timeoutMs: number): Promise<void> {
@@ -343,8 +354,8 @@ export class Life {
   }
 
   /** SCH-2: a pack that is paused, or gone, has no scheduler in a process that knows. */
-  #scanning(): void {
-    if (this.#installations !== null && !this.serves('active'))
+  #scanning(packId: number): void {
+    if (this.#installations !== null && !this.serves('active', packId))
       this.#scene.world.violation('out_of_service', this.name, 'scans for a pack that it does not serve');
   }
 

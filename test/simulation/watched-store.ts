@@ -1,7 +1,13 @@
 /** The real store of one thread, with notes of what is asked of it and of every error that it may not have. */
 import { isLaneheadError } from '../../src/core/errors.js';
 import type { Lease } from '../../src/core/work.js';
-import { Contention, type Store, StoreOutage } from '../../src/store/store.js';
+import {
+  type ClaimRequest,
+  type ClaimResult,
+  Contention,
+  type Store,
+  StoreOutage,
+} from '../../src/store/store.js';
 import type { Hardships } from './hardships.js';
 import type { Ledger } from './ledger.js';
 import type { World } from './world.js';
@@ -12,7 +18,10 @@ export interface StoreWatch {
   readonly life: string;
   readonly hardships: Hardships;
   /** Told before each look and each claim. */
-  readonly scanning: () => void;
+  readonly scanning: (packId: number) => void;
+  /** What it is about to ask of the queue; `null`: a look. Says who asks. */
+  readonly asks: (packId: number, request: ClaimRequest | null) => string;
+  readonly probe: Store['pressure'];
   /** Told before each claim. */
   readonly claiming: (token: string) => void;
   /** Asked before each renewal; says why it must not be made. */
@@ -41,7 +50,7 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
   const scanning = async <T>(packId: number, work: () => Promise<T>): Promise<T> => {
     const others = scans.get(packId) ?? 0;
     if (others > 0) world.violation('two_scanners', life, `${others + 1} scans of pack ${packId} at once`);
-    watch.scanning();
+    watch.scanning(packId);
     scans.set(packId, others + 1);
     try {
       return await work();
@@ -69,24 +78,33 @@ export function watchedStore(real: Store, watch: StoreWatch): Store {
     }
   };
 
+  const claiming = async (request: ClaimRequest, verb: 'claim' | 'reclaimStale'): Promise<ClaimResult> => {
+    const { packId, token } = request;
+    watch.claiming(token);
+    const askedAt = world.now;
+    ledger.claimSentAt.set(token, askedAt);
+    ledger.openClaims.add(token);
+    ledger.claims.set(token, { ...request, scanner: watch.asks(packId, request) });
+    const result = await scanning(packId, () => guarded(verb, real[verb](request)));
+    ledger.openClaims.delete(token);
+    // What an earlier try had taken is taken anew: its caller counts the lease from this one.
+    granted(
+      result.items.map(({ lease }) => lease),
+      askedAt,
+    );
+    return result;
+  };
+
   return {
     ...real,
+    pressure: watch.probe,
     materialize: (request) => guarded('materialize', real.materialize(request)),
-    peek: (scope) => scanning(scope.packId, () => guarded('peek', real.peek(scope))),
-    claim: async (request) => {
-      watch.claiming(request.token);
-      const askedAt = world.now;
-      ledger.claimSentAt.set(request.token, askedAt);
-      ledger.openClaims.add(request.token);
-      const result = await scanning(request.packId, () => guarded('claim', real.claim(request)));
-      ledger.openClaims.delete(request.token);
-      // What an earlier try had taken is taken anew: its caller counts the lease from this one.
-      granted(
-        result.items.map(({ lease }) => lease),
-        askedAt,
-      );
-      return result;
+    peek: (scope) => {
+      watch.asks(scope.packId, null);
+      return scanning(scope.packId, () => guarded('peek', real.peek(scope)));
     },
+    claim: (request) => claiming(request, 'claim'),
+    reclaimStale: (request) => claiming(request, 'reclaimStale'),
     loadEvents: (eventIds) => guarded('loadEvents', real.loadEvents(eventIds)),
     finalize: (batch) => {
       for (const { lease, outcome } of batch) ledger.meant(lease, outcome.kind, world.now);

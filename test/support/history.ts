@@ -78,6 +78,16 @@ export type SimulatedViolationKind =
   | 'lane_order'
   | 'processing_budget'
   | 'declared_limit'
+  /** A claim that takes a class its slots may not run, or passes over what comes before. */
+  | 'queue_class'
+  | 'queue_order'
+  | 'starved'
+  /** Slots and permits: reserved and not used, used and not reserved; work that waits beside a free slot. */
+  | 'phantom_permit'
+  | 'idle_slot'
+  /** Claims under pressure, and requests under load, that are let through or turned away against the rules. */
+  | 'limiter'
+  | 'admission'
   /** Failures, delays and ends that do not say what the run did. */
   | 'failure_count'
   | 'backoff'

@@ -1,0 +1,150 @@
+/** The pools of one process, watched: every scan, what it reserves and what becomes of it. */
+
+import type { ClaimedItem, ClaimRequest, StorePressure } from '../../src/store/store.js';
+import type { PackPool } from '../../src/supervisor/pack-pool.js';
+import type { Supervisor } from '../../src/supervisor/supervisor.js';
+import { leaseKey } from './ledger.js';
+import { LimiterRules, ProbeRecord } from './limiter-rules.js';
+import type { Breach } from './row-audit.js';
+import type { Scene } from './scene.js';
+import { SlotRules } from './slot-rules.js';
+import { SLACK_MS } from './virtual-packs.js';
+import type { Thread } from './world.js';
+
+/** One pool, as it is seen from outside. */
+export interface WatchedPool {
+  readonly name: string;
+  readonly packId: number;
+  readonly generation: number;
+  readonly slots: SlotRules;
+  readonly limiter: LimiterRules;
+  /** It has a reason to scan for nothing until then; of the world. */
+  restsUntil: number;
+}
+
+export interface WatchedProcess {
+  readonly name: string;
+  readonly main: Thread;
+  readonly gone: boolean;
+  readonly isDraining: boolean;
+}
+
+/** Rates that are used up are looked at again so often. */
+const MOST_LIMITED_REST_MS = 1_000;
+
+export class WorkWatch {
+  readonly #scene: Scene;
+  readonly #process: WatchedProcess;
+  readonly #supervisor: Supervisor;
+  readonly #probes = new ProbeRecord();
+  readonly #watched = new Map<PackPool, WatchedPool>();
+  /** Claimed, and not yet started or given back. */
+  readonly #unstarted = new Set<string>();
+
+  constructor(scene: Scene, process: WatchedProcess, supervisor: Supervisor) {
+    this.#scene = scene;
+    this.#process = process;
+    this.#supervisor = supervisor;
+    this.#listen();
+  }
+
+  /** Those that claim. */
+  get pools(): readonly WatchedPool[] {
+    return [...this.#supervisor.pools.values()].map((pool) => this.#of(pool));
+  }
+
+  /** A statement of a scan is about to be asked for; `null`: a look. @returns who asks */
+  asks(packId: number, request: ClaimRequest | null): string {
+    const pool = this.#supervisor.pools.get(packId);
+    if (pool === undefined) return this.#process.name;
+    const watched = this.#of(pool);
+    watched.slots.asks(request, pool.scheduler.permits);
+    return watched.name;
+  }
+
+  async probe(): Promise<StorePressure> {
+    const { world, pressure } = this.#scene;
+    this.#probes.asked(world.now);
+    try {
+      const reading = await pressure.probe();
+      this.#probes.answered(reading);
+      return reading;
+    } catch (error) {
+      this.#probes.answered(null);
+      throw error;
+    }
+  }
+
+  #of(pool: PackPool): WatchedPool {
+    const known = this.#watched.get(pool);
+    if (known !== undefined) return known;
+    const { settings, installed } = pool.plan;
+    const { queueProfile, workersPerPack, maxProcessingRows, pressure } = settings;
+    const slots = new SlotRules(queueProfile, workersPerPack, maxProcessingRows, this.#breach);
+    const name = `${this.#process.name}/${this.#watched.size}`;
+    const { packId, generation } = installed;
+    const limiter = new LimiterRules(pressure, this.#probes);
+    const watched = { name, packId, generation, slots, limiter, restsUntil: this.#scene.world.now };
+    this.#watched.set(pool, watched);
+    return watched;
+  }
+
+  readonly #breach = ([kind, why]: Breach): void => {
+    if (!this.#process.isDraining) this.#scene.world.violation(kind, this.#process.name, why);
+  };
+
+  #listen(): void {
+    const { events, pools } = this.#supervisor;
+    const { world } = this.#scene;
+    events.on('claimDecided', (event) => {
+      const pool = pools.get(event.packId);
+      if (pool === undefined) return this.#breach(['out_of_service', 'a scan without a pool']);
+      const { slots, limiter } = this.#of(pool);
+      slots.decided(event, pool.scheduler.permits);
+      for (const breach of limiter.decided(event.decision, event.asked, world.now)) this.#breach(breach);
+    });
+    events.on('scanned', ({ packId, result, asked }) => {
+      const pool = pools.get(packId);
+      if (pool === undefined || result === null) return;
+      const watched = this.#of(pool);
+      watched.slots.brought(result.items, asked);
+      if (result.limitedForMs !== null)
+        this.#rests(packId, Math.min(result.limitedForMs, MOST_LIMITED_REST_MS));
+      this.#expect(result.items);
+    });
+    events.on('scanFailed', ({ packId, retryInMs }) => this.#rests(packId, retryInMs));
+    events.on('claimed', ({ items }) => {
+      const pool = pools.get(items[0]!.packId);
+      if (pool !== undefined) this.#of(pool).slots.claimed(items);
+    });
+    events.on('started', ({ item }) => this.#unstarted.delete(keyOf(item)));
+    for (const end of ['finished', 'lost', 'unreported'] as const)
+      events.on(end, ({ item }) => this.#freed(item));
+  }
+
+  #rests(packId: number, forMs: number): void {
+    const pool = this.#supervisor.pools.get(packId);
+    if (pool === undefined) return;
+    const watched = this.#of(pool);
+    watched.restsUntil = Math.max(watched.restsUntil, this.#scene.world.now + forMs);
+  }
+
+  #freed(item: ClaimedItem): void {
+    for (const { slots } of this.#watched.values()) if (slots.freed(item)) return;
+  }
+
+  /** RSV-1: what a permit brought runs, or is given back. */
+  #expect(items: readonly ClaimedItem[]): void {
+    const { world, ledger } = this.#scene;
+    for (const item of items) this.#unstarted.add(keyOf(item));
+    world.after(SLACK_MS, this.#process.main, () => {
+      const idle = items.find(
+        (item) => this.#unstarted.has(keyOf(item)) && ledger.reportedAt(keyOf(item)) === undefined,
+      );
+      if (idle !== undefined && !this.#process.gone)
+        this.#breach(['phantom_permit', `claimed ${keyOf(idle)}, and neither runs it nor gives it back`]);
+    });
+  }
+}
+
+const keyOf = ({ lease }: ClaimedItem): string => leaseKey(lease.workId, lease.epoch, lease.token);
