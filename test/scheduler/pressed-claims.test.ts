@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimDecision } from '../../src/scheduler/claim-limiter.js';
+import { StoreOutage } from '../../src/store/store.js';
 import { ClaimingSlots, granted, sharedSlots } from '../support/claiming-slots.js';
 import { turns, until } from '../support/manual-clock.js';
 import { LEASE_MS, useBench, type WorkBench } from '../support/work-bench.js';
@@ -103,6 +104,24 @@ describe('claims under pressure', () => {
     expect(slots.scans.map(({ permits }) => permits!.count)).toEqual([3]);
     await bench.clock.advance(100);
     await until(() => slots.running.length === 6, 'six run');
+  });
+
+  test('[PRS-2] a scan that fails rests for as long as was decided before it, and no shorter', async () => {
+    const bench = await openBench();
+    await bench.admitSources(2);
+    const slots = new ClaimingSlots(bench, sharedSlots(2));
+    let decided = 0;
+    slots.decide = (asked) => {
+      decided++;
+      return { kind: 'reduced', probe: 'statementMs', maxClaims: asked, restMs: 240 };
+    };
+    bench.store.claim = () => Promise.reject(new StoreOutage('the connection was lost', 'none'));
+    slots.scheduler.wake();
+    await until(() => decided === 1, 'the first scan fails');
+    await bench.clock.advance(239);
+    expect(decided).toBe(1);
+    await bench.clock.advance(1);
+    await until(() => decided === 2, 'the next one follows');
   });
 
   test('[PRS-2] [QCL-7] a degraded probe: expired leases are taken over, fresh work waits until it answers', async () => {

@@ -32,8 +32,8 @@ const MOST_PASSED = 3;
 
 export class ClaimRules {
   readonly #context: ClaimRuleContext;
-  /** By item and scanner: claims with a preference that passed over it, in a row. */
-  readonly #passed = new Map<string, Set<string>>();
+  /** By scanner and item: claims with a preference that passed over it, in a row. */
+  readonly #passed = new Map<string, Map<string, Set<string>>>();
 
   constructor(context: ClaimRuleContext) {
     this.#context = context;
@@ -76,6 +76,7 @@ export class ClaimRules {
     if (asked.mode === 'stale' && fresh.length > 0)
       yield [fresh[0]!, ['limiter', 'fresh work was claimed where only expired leases may be']];
     if (asked.mode !== 'any') return;
+    if (asked.preference.length === 0) this.#passed.delete(asked.scanner);
     yield* this.#passing(claim, fresh, taken.length);
   }
 
@@ -103,9 +104,10 @@ export class ClaimRules {
   /** A preference passes over the others, but not for ever; one that has slots of its own beside it may. */
   *#count({ asked, token }: OpenClaim, item: MirrorItem): Generator<ItemBreach> {
     if (!asked.preference.includes('interactive')) return;
-    const key = `${item.workId} ${asked.scanner}`;
-    const tokens = this.#passed.get(key) ?? new Set();
-    this.#passed.set(key, tokens.add(token));
+    const passed = this.#passed.get(asked.scanner) ?? new Map<string, Set<string>>();
+    this.#passed.set(asked.scanner, passed);
+    const tokens = passed.get(item.workId) ?? new Set();
+    passed.set(item.workId, tokens.add(token));
     if (tokens.size > MOST_PASSED)
       yield [item, ['starved', `passed over by ${tokens.size} claims of ${asked.scanner}`]];
   }

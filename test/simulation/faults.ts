@@ -100,8 +100,12 @@ export class Faults {
     return true;
   }
 
-  /** Also what is none, and worth to be told: a request that is turned away. */
-  count(kind: FaultKind | `shed_${string}`): void {
+  /** What is no fault, and worth to be told: a request that was turned away. */
+  tell(what: `shed_${string}`): void {
+    this.injected[what] = (this.injected[what] ?? 0) + 1;
+  }
+
+  count(kind: FaultKind): void {
     this.injected[kind] = (this.injected[kind] ?? 0) + 1;
     this.#world.trace.note(`fault ${kind}`);
   }

@@ -56,11 +56,11 @@ export class LimiterRules {
     if (kind !== 'granted' && restMs <= 0) yield ['limiter', `${kind}, and no rest`];
     if (kind === 'denied' ? maxClaims !== 0 : maxClaims < 1) yield ['limiter', `${kind} for ${maxClaims}`];
     const expected = this.#expected(now);
-    const isLetThrough = this.#isLetThrough(now);
-    if (kind === 'denied' && isLetThrough)
-      yield ['limiter', `denied for ${now - this.#deniedSince!} ms without a break`];
+    if (kind === 'denied' && this.#deniedFor(now) > MOST_DENIED_MS + ROUNDING_MS)
+      yield ['limiter', `denied for ${this.#deniedFor(now)} ms without a break`];
+    const isLetThrough = this.#deniedFor(now) > MOST_DENIED_MS - ROUNDING_MS;
     const isMeant =
-      expected === 'denied' && isLetThrough ? kind === 'reduced' && maxClaims === 1 : kind === expected;
+      kind === expected || (kind === 'reduced' && maxClaims === 1 && expected === 'denied' && isLetThrough);
     if (!isMeant) yield ['limiter', `${kind} for ${maxClaims} of ${asked}, expected ${expected}`];
     if (kind === 'granted' && maxClaims !== asked) yield ['limiter', `granted ${maxClaims} of ${asked}`];
     if (expected === 'reduced' && maxClaims >= asked && asked > 1) yield ['limiter', `${asked} is no fewer`];
@@ -68,8 +68,8 @@ export class LimiterRules {
     else if (this.#deniedSince === null || kind !== 'denied') this.#deniedSince = now;
   }
 
-  #isLetThrough(now: number): boolean {
-    return this.#deniedSince !== null && now - this.#deniedSince >= MOST_DENIED_MS + ROUNDING_MS;
+  #deniedFor(now: number): number {
+    return this.#deniedSince === null ? 0 : now - this.#deniedSince;
   }
 
   #expected(now: number): ClaimDecision['kind'] {

@@ -131,8 +131,12 @@ export class Senders {
   }
 
   /** ADM-1: when a 2xx leaves, what it stands for is committed. */
-  #judge({ key, events, forged }: Delivery, { status, body }: WebhookAnswer, { isRemoved }: Life): void {
-    this.#world.trace.note(`answer ${key} ${status} ${body}`);
+  #judge(
+    { key, events, forged }: Delivery,
+    { status, body, retryAfter }: WebhookAnswer,
+    { isRemoved }: Life,
+  ): void {
+    this.#world.trace.note(`answer ${key} ${status} ${retryAfter ?? ''} ${body}`);
     if (status === 503 || (status === 404 && isRemoved)) return;
     if (forged && status === 401) return;
     if (!forged && (status === 200 || status === 202)) this.#judgeAcknowledged(key, events, body);

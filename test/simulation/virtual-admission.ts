@@ -150,7 +150,7 @@ export class VirtualAdmission {
     const { status } = answer;
     const retryAfter = answer.headers['retry-after'];
     this.#rules.answered(request, { status, decision, shed, retryAfter });
-    if (shed !== undefined) this.#parts.faults.count(`shed_${shed}`);
+    if (shed !== undefined) this.#parts.faults.tell(`shed_${shed}`);
     return { status, body: answer.body.toString('utf8'), retryAfter };
   }
 

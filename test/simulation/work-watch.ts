@@ -8,7 +8,6 @@ import { LimiterRules, ProbeRecord } from './limiter-rules.js';
 import type { Breach } from './row-audit.js';
 import type { Scene } from './scene.js';
 import { SlotRules } from './slot-rules.js';
-import { SLACK_MS } from './virtual-packs.js';
 import type { Thread } from './world.js';
 
 /** One pool, as it is seen from outside. */
@@ -29,6 +28,8 @@ export interface WatchedProcess {
   readonly isDraining: boolean;
 }
 
+/** What is given back is reported within that, when nothing is in the way. */
+const BACK_MS = 300;
 /** Rates that are used up are looked at again so often. */
 const MOST_LIMITED_REST_MS = 1_000;
 
@@ -135,13 +136,15 @@ export class WorkWatch {
 
   /** RSV-1: what a permit brought runs, or is given back. */
   #expect(items: readonly ClaimedItem[]): void {
-    const { world, ledger } = this.#scene;
+    const { world, ledger, hardships } = this.#scene;
+    const since = world.now;
     for (const item of items) this.#unstarted.add(keyOf(item));
-    world.after(SLACK_MS, this.#process.main, () => {
+    world.after(BACK_MS, this.#process.main, () => {
       const idle = items.find(
         (item) => this.#unstarted.has(keyOf(item)) && ledger.reportedAt(keyOf(item)) === undefined,
       );
-      if (idle !== undefined && !this.#process.gone)
+      const isHindered = hardships.statements.lastOf(this.#process.name) >= since;
+      if (idle !== undefined && !this.#process.gone && !isHindered)
         this.#breach(['phantom_permit', `claimed ${keyOf(idle)}, and neither runs it nor gives it back`]);
     });
   }
