@@ -286,6 +286,20 @@ export function limitCases(engine: Engine): void {
       expect((await names(taken)).toSorted()).toEqual(['a', 'b']);
     });
 
+    it('[LIM-1] a takeover uses the start that a listed item of its source would have had', async () => {
+      await admit('a', 'a');
+      const declared = limits({ source: hourly(1) });
+      const [first] = await at.claim(declared);
+      expect(await at.claim(declared)).toEqual([]);
+      await at.sql(`UPDATE ${ITEM} SET LeaseUntil = 1 WHERE PackId = ? AND State = 'processing'`, [
+        at.pack.packId,
+      ]);
+      await pass(HOUR_MS);
+      expect(ordinals(await at.claim(declared))).toEqual([first!.laneOrdinal]);
+      await pass(HOUR_MS);
+      expect((await at.claim(declared)).map((item) => item.reclaimed)).toEqual([false]);
+    });
+
     it('[LIM-3] a claim whose answer was lost and is repeated counts once', async () => {
       await admit('a', 'b', 'c', 'd');
       const request = claimRequest(at.pack, {
