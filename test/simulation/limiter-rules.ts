@@ -5,9 +5,9 @@ import type { Breach } from './row-audit.js';
 
 /** A probe that takes longer has no answer. */
 const PATIENCE_MS = 1_000;
-/** However hard the store is pressed, something is let through after that. */
 /** Clocks that are fractions do not add up exactly. */
 const ROUNDING_MS = 0.001;
+/** However hard the store is pressed, something is let through after that. */
 const MOST_DENIED_MS = 10_000;
 
 /** The answers to the probes of one process. */
@@ -55,7 +55,7 @@ export class LimiterRules {
     this.#restsUntil = now + restMs;
     if (kind !== 'granted' && restMs <= 0) yield ['limiter', `${kind}, and no rest`];
     if (kind === 'denied' ? maxClaims !== 0 : maxClaims < 1) yield ['limiter', `${kind} for ${maxClaims}`];
-    const expected = this.#expected(now);
+    const expected = this.#expected(kind, now);
     if (kind === 'denied' && this.#deniedFor(now) > MOST_DENIED_MS + ROUNDING_MS)
       yield ['limiter', `denied for ${this.#deniedFor(now)} ms without a break`];
     const isLetThrough = this.#deniedFor(now) > MOST_DENIED_MS - ROUNDING_MS;
@@ -72,7 +72,13 @@ export class LimiterRules {
     return this.#deniedSince === null ? 0 : now - this.#deniedSince;
   }
 
-  #expected(now: number): ClaimDecision['kind'] {
+  /** In the very moment in which a probe's time is over, with or without its answer. */
+  #expected(kind: ClaimDecision['kind'], now: number): ClaimDecision['kind'] {
+    const [before, after] = [this.#expectedAt(now - ROUNDING_MS), this.#expectedAt(now + ROUNDING_MS)];
+    return kind === after ? after : before;
+  }
+
+  #expectedAt(now: number): ClaimDecision['kind'] {
     const reading = this.#probes.readingAt(now);
     if (reading === null) return 'stale_only';
     const probes = Object.keys(this.#limits) as (keyof StorePressure)[];
