@@ -1,7 +1,7 @@
 import type { Seeded } from './seeded.js';
 import type { World } from './world.js';
 
-/** Rates are per draw (a statement, a message); `null`: the disturber picks the moment, see chaos.ts. */
+/** Rates are per draw (a statement, a message, a change of pools); `null`: the disturber picks the moment, see chaos.ts. */
 const KINDS = {
   slow_statement: [0.002, 0.03],
   failed_statement: [0.0005, 0.01],
@@ -13,6 +13,7 @@ const KINDS = {
   answer_lost: [0.01, 0.2],
   duplicated: [0.01, 0.3],
   delayed: [0.01, 0.2],
+  stop_in_change: [0.5, 1],
   crash: null,
   pause: null,
   blocked_loop: null,
@@ -37,6 +38,7 @@ const APART: Partial<Record<FaultKind, string>> = {
   pack_removed: 'operators',
   pressed: 'pressures',
   probe_degraded: 'pressures',
+  stop_in_change: 'changes',
 };
 
 /** Seeds in which nothing goes wrong by itself. */
@@ -47,6 +49,7 @@ export class Faults {
   readonly injected: Record<string, number> = {};
   readonly #world: World;
   readonly #random: Seeded;
+  readonly #streams: ReadonlyMap<string, Seeded>;
   readonly #rates = new Map<FaultKind, number>();
   #overSince = Number.POSITIVE_INFINITY;
   #lastsUntil = 0;
@@ -56,17 +59,21 @@ export class Faults {
     this.#random = world.random.stream('faults');
     const calm = this.#random.chance(CALM_SHARE);
     const share = this.#random.between(0.2, 0.9);
-    const streams = new Map(
+    this.#streams = new Map(
       [...new Set(Object.values(APART))].map((name) => [name, world.random.stream(name)]),
     );
     for (const kind of FAULT_KINDS) {
-      const random = streams.get(APART[kind] ?? '') ?? this.#random;
+      const random = this.#streamOf(kind);
       const enabled = random.chance(share);
       const place = random.float() ** 2;
       const range = KINDS[kind];
       const rate = range === null ? 1 : range[0] + place * (range[1] - range[0]);
       if (enabled && !calm && !without.includes(kind)) this.#rates.set(kind, rate);
     }
+  }
+
+  #streamOf(kind: FaultKind): Seeded {
+    return this.#streams.get(APART[kind] ?? '') ?? this.#random;
   }
 
   has(kind: FaultKind): boolean {
@@ -95,7 +102,7 @@ export class Faults {
   /** Draws whether it happens here and now. */
   strikes(kind: FaultKind): boolean {
     const rate = this.#rates.get(kind);
-    if (rate === undefined || this.over || !this.#random.chance(rate)) return false;
+    if (rate === undefined || this.over || !this.#streamOf(kind).chance(rate)) return false;
     this.count(kind);
     return true;
   }

@@ -117,7 +117,7 @@ export class Life {
       this.#listen(this.#supervisor);
       this.#supervisor.start();
     }
-    installations.follow(this.#supervisor);
+    installations.follow(this.#work?.followed(() => this.#interrupt()) ?? null);
     if (this.#traits.role !== 'worker')
       this.#admission = this.#openAdmission(store, installations, foreground);
   }
@@ -316,6 +316,11 @@ export class Life {
     return { packs: [this.#flows.pack(version)], namespaces: this.#scene.namespaces };
   }
 
+  /** Its pools are being changed, and it is stopped in the middle of that. */
+  #interrupt(): void {
+    if (!this.#draining && this.#scene.faults.strikes('stop_in_change')) void this.stop(STOP_MS);
+  }
+
   async stop(timeoutMs: number): Promise<void> {
     this.#draining = true;
     const { world, settings } = this.#scene;
@@ -385,6 +390,9 @@ export class Life {
 
 /** An outcome is offered for as long as a lease could be believed, and longer. */
 const GIVE_UP_LEASES = 2;
+
+/** For what runs to end by itself, when it is stopped in the middle of a change. */
+const STOP_MS = 1_000;
 
 /** Between two tries to take the pack back. */
 const RESTORE_MS = 200;

@@ -1,5 +1,5 @@
 /** The pools of one process, watched: every scan, what it reserves and what becomes of it. */
-
+import type { Workers } from '../../src/runtime/installations.js';
 import type { ClaimedItem, ClaimRequest, StorePressure } from '../../src/store/store.js';
 import type { PackPool } from '../../src/supervisor/pack-pool.js';
 import type { Supervisor } from '../../src/supervisor/supervisor.js';
@@ -52,6 +52,23 @@ export class WorkWatch {
   /** Those that claim. */
   get pools(): readonly WatchedPool[] {
     return [...this.#supervisor.pools.values()].map((pool) => this.#of(pool));
+  }
+
+  /** The supervisor, for whoever reconciles it. @param changing called while a pool of it ends its last scan */
+  followed(changing: () => void): Workers {
+    const supervisor = this.#supervisor;
+    const look = (): void => {
+      if ([...supervisor.pools.values()].some(({ isRunning }) => !isRunning)) changing();
+    };
+    return {
+      get isSound() {
+        return supervisor.isSound;
+      },
+      reconcile: (served) => {
+        this.#scene.world.after(0, this.#process.main, look);
+        return supervisor.reconcile(served);
+      },
+    };
   }
 
   /** A statement of a scan is about to be asked for; `null`: a look. @returns who asks */
