@@ -37,7 +37,7 @@ export interface AdmissionAnswer {
 }
 
 const MOST_RETRY_SECONDS = 120;
-/** Of requests; with fewer the quarter that is kept for newcomers is none. */
+/** Of requests; with fewer the quarter that one namespace never holds, kept for newcomers, is none. */
 const LEAST_SHARED = 4;
 
 export class AdmissionRules {
@@ -124,8 +124,11 @@ export class AdmissionRules {
   /** Every body here is a small one: a unit each. */
   #compareLines(read: readonly RequestInHand[], lineUnits: AdmissionLoad['lineUnits']): void {
     if (this.#commits.size === 0 && read.length === 0) this.#isDisturbed = false;
+    const { inFlight } = this.#bounds;
     for (const namespace of new Set([...this.#inHand].map((request) => request.namespace))) {
       const inLine = read.filter((request) => request.namespace === namespace).length;
+      if (inLine > inFlight - Math.floor(inFlight / LEAST_SHARED))
+        this.#breach(['admission', `${inLine} of ${inFlight} places are held by ${namespace} alone`]);
       const units = lineUnits(namespace);
       if (units !== inLine && !this.#isDisturbed)
         this.#breach(['admission', `${units} units in the line of ${namespace}, for ${inLine} requests`]);

@@ -95,15 +95,17 @@ function overRate(rate: RateLimit, starts: readonly number[]): string | null {
   return null;
 }
 
-/** In every other world nothing is declared. */
+/** In every other world nothing is declared; sources are limited more often, and to less. */
 export function drawLimits(random: Seeded): Limits | null {
-  const limit = (most: number): Limit | null => {
-    if (random.chance(0.5)) return null;
-    const count = random.int(1, 6);
+  const limit = (places: number, rateCount: number, share: number): Limit | null => {
+    if (!random.chance(share)) return null;
+    const count = random.int(1, rateCount);
     const rate = random.chance(0.6)
       ? { count, perMs: random.int(100, 900), burst: random.int(1, count) }
       : null;
-    return { rate, concurrency: rate === null || random.chance(0.5) ? random.int(1, most) : null };
+    return { rate, concurrency: rate === null || random.chance(0.5) ? random.int(1, places) : null };
   };
-  return random.chance(0.5) ? null : { pack: limit(6), namespace: limit(5), source: limit(2) };
+  return random.chance(0.5)
+    ? null
+    : { pack: limit(6, 6, 0.5), namespace: limit(5, 6, 0.5), source: limit(2, 2, 0.75) };
 }

@@ -4,7 +4,7 @@
  */
 import type { Cancel } from '../../src/core/clock.js';
 import type { SentItem } from '../support/history.js';
-import { FIRST_BURST_SENDER } from './bursts.js';
+import { FIRST_BURST_SENDER, FIRST_SPREAD_SENDER } from './bursts.js';
 import type { Delivery, DraftedEvent, Traffic } from './deliveries.js';
 import type { Faults } from './faults.js';
 import type { Fleet } from './fleet.js';
@@ -56,11 +56,10 @@ export class Senders {
     for (const sender of senders) this.#next(this.#progress.filter((one) => one.delivery.sender === sender));
   }
 
-  /** Every sender sends to one namespace; a burst to the first. */
+  /** Every sender sends to one namespace; a burst to the first, or to all. */
   #namespaceOf({ sender }: Delivery): string {
-    return sender < FIRST_BURST_SENDER
-      ? this.#namespaces[sender % this.#namespaces.length]!
-      : this.#namespaces[0]!;
+    const isToOne = sender >= FIRST_BURST_SENDER && sender < FIRST_SPREAD_SENDER;
+    return this.#namespaces[isToOne ? 0 : sender % this.#namespaces.length]!;
   }
 
   get done(): boolean {

@@ -56,12 +56,12 @@ export class SlotRules {
     this.#breach = breach;
   }
 
-  /** Slots that wait, and may run something of this class. */
+  /** Slots that may take up something of this class, by their shape and by what this process leaves of the budget. */
   freeFor(queueClass: QueueClass): number {
     let free = 0;
     for (const [name, { count, classes }] of this.#slots)
       if (classes.includes(queueClass)) free += count - this.#runningIn(name);
-    return free;
+    return Math.min(free, this.#budget - this.#running.size);
   }
 
   /** A scan begins. @param permits what is reserved by then */

@@ -31,9 +31,10 @@ export function drawAdmission(random: Seeded): AdmissionTraits {
   if (random.chance(0.5)) return WIDE;
   return {
     inFlight: random.int(4, 8),
-    unverified: random.chance(0.3) ? random.int(3, 6) : 64,
+    unverified: random.chance(0.5) ? random.int(3, 6) : 64,
     maxReceipts: random.int(1, 4),
-    targetMs: random.int(15, 150),
+    // The shorter, the sooner a line is too long; the longer, the sooner all places are taken.
+    targetMs: random.chance(0.5) ? random.int(15, 150) : 2_000,
     readMs: random.int(0, 20),
   };
 }

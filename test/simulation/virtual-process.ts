@@ -114,7 +114,6 @@ export class Life {
         holder: this.name,
       });
       this.#work = new WorkWatch(this.#scene, this, this.#supervisor);
-      this.#listen(this.#supervisor);
       this.#supervisor.start();
     }
     installations.follow(this.#work?.followed(() => this.#interrupt()) ?? null);
@@ -188,31 +187,11 @@ export class Life {
       random: this.#random,
       gatherMs: this.#traits.gatherMs,
       isDraining: () => this.#draining,
-      onCommitted: ({ packId, queueClasses }) => this.#supervisor?.wake(packId, queueClasses),
+      onCommitted: ({ packId, queueClasses }) => {
+        this.#work?.woken(packId, queueClasses);
+        this.#supervisor?.wake(packId, queueClasses);
+      },
     });
-  }
-
-  #listen({ events }: Supervisor): void {
-    const { world, ledger, audit, settings } = this.#scene;
-    events.on('abandoned', ({ item }) => {
-      const name = audit.mirror.items.get(item.lease.workId)!.item;
-      const run = ledger.run(name, item.lease.epoch);
-      if (run !== undefined) ledger.abandoned(run);
-    });
-    events.on('unreported', ({ item }) => {
-      const run = ledger.run(audit.mirror.items.get(item.lease.workId)!.item, item.lease.epoch);
-      const offeredMs = world.now - (run?.endedAt ?? 0);
-      if (
-        run !== undefined &&
-        !run.abandoned &&
-        !this.#draining &&
-        offeredMs < GIVE_UP_LEASES * settings.leaseMs
-      )
-        world.violation('wrong_outcome', run.item, `its outcome was given up after ${offeredMs} ms`);
-    });
-    events.on('slotCrashed', ({ error }) =>
-      world.violation('bug', this.name, `a slot crashed: ${(error as Error).stack}`),
-    );
   }
 
   /** A lease is kept for a main thread that lives, and not for longer than its call may take. */
@@ -387,9 +366,6 @@ export class Life {
     this.#onGone();
   }
 }
-
-/** An outcome is offered for as long as a lease could be believed, and longer. */
-const GIVE_UP_LEASES = 2;
 
 /** For what runs to end by itself, when it is stopped in the middle of a change. */
 const STOP_MS = 1_000;

@@ -1,4 +1,5 @@
 /** The pools of one process, watched: every scan, what it reserves and what becomes of it. */
+import { QUEUE_CLASSES, type QueueClass } from '../../src/core/work.js';
 import type { Workers } from '../../src/runtime/installations.js';
 import type { ClaimedItem, ClaimRequest, StorePressure } from '../../src/store/store.js';
 import type { PackPool } from '../../src/supervisor/pack-pool.js';
@@ -17,6 +18,8 @@ export interface WatchedPool {
   readonly generation: number;
   readonly slots: SlotRules;
   readonly limiter: LimiterRules;
+  /** When it last claimed fresh work of each class; of the world. */
+  readonly claimedAt: Map<QueueClass, number>;
   /** It has a reason to scan for nothing until then; of the world. */
   restsUntil: number;
 }
@@ -30,6 +33,10 @@ export interface WatchedProcess {
 
 /** What is given back is reported within that, when nothing is in the way. */
 const BACK_MS = 300;
+/** An outcome is offered for as long as a lease could be believed, and longer. */
+const GIVE_UP_LEASES = 2;
+/** Of a scan that is in flight, when nothing is in its way. */
+const WAKE_MS = 500;
 /** Rates that are used up are looked at again so often. */
 const MOST_LIMITED_REST_MS = 1_000;
 
@@ -47,6 +54,7 @@ export class WorkWatch {
     this.#process = process;
     this.#supervisor = supervisor;
     this.#listen();
+    this.#judgeOutcomes();
   }
 
   /** Those that claim. */
@@ -77,7 +85,32 @@ export class WorkWatch {
     if (pool === undefined) return this.#process.name;
     const watched = this.#of(pool);
     watched.slots.asks(request, pool.scheduler.permits);
+    if (request !== null && request.mode !== 'stale') {
+      const { queueClasses } = request;
+      for (const queueClass of queueClasses.length > 0 ? queueClasses : QUEUE_CLASSES)
+        watched.claimedAt.set(queueClass, this.#scene.world.now);
+    }
     return watched.name;
+  }
+
+  /** Work conservation: a pool with a slot free for what it is told of claims at once, or after the scan in flight. */
+  woken(packId: number, queueClasses: readonly QueueClass[]): void {
+    const { world, hardships } = this.#scene;
+    const { name, main } = this.#process;
+    const pool = this.#supervisor.pools.get(packId);
+    if (pool === undefined) return;
+    const watched = this.#of(pool);
+    const since = world.now;
+    const free = (queueClass: QueueClass): boolean => watched.slots.freeFor(queueClass) > 0;
+    const told = queueClasses.filter(free);
+    world.after(WAKE_MS, main, () => {
+      const restsUntil = Math.max(watched.restsUntil, watched.limiter.restsUntil);
+      const hinderedAt = Math.max(restsUntil, hardships.statements.lastOf(name), main.pausedUntil);
+      if (this.#process.gone || !pool.isRunning || hinderedAt >= since) return;
+      const late = told.find((one) => free(one) && (watched.claimedAt.get(one) ?? 0) < since);
+      if (late !== undefined)
+        this.#breach(['idle_slot', `told of ${late} work, and did not claim in ${WAKE_MS} ms`]);
+    });
   }
 
   async probe(): Promise<StorePressure> {
@@ -102,7 +135,8 @@ export class WorkWatch {
     const name = `${this.#process.name}/${this.#watched.size}`;
     const { packId, generation } = installed;
     const limiter = new LimiterRules(pressure, this.#probes);
-    const watched = { name, packId, generation, slots, limiter, restsUntil: this.#scene.world.now };
+    const restsUntil = this.#scene.world.now;
+    const watched = { name, packId, generation, slots, limiter, claimedAt: new Map(), restsUntil };
     this.#watched.set(pool, watched);
     return watched;
   }
@@ -138,6 +172,30 @@ export class WorkWatch {
     events.on('started', ({ item }) => this.#unstarted.delete(keyOf(item)));
     for (const end of ['finished', 'lost', 'unreported'] as const)
       events.on(end, ({ item }) => this.#freed(item));
+  }
+
+  #judgeOutcomes(): void {
+    const { events } = this.#supervisor;
+    const { world, ledger, audit, settings } = this.#scene;
+    events.on('abandoned', ({ item }) => {
+      const name = audit.mirror.items.get(item.lease.workId)!.item;
+      const run = ledger.run(name, item.lease.epoch);
+      if (run !== undefined) ledger.abandoned(run);
+    });
+    events.on('unreported', ({ item }) => {
+      const run = ledger.run(audit.mirror.items.get(item.lease.workId)!.item, item.lease.epoch);
+      const offeredMs = world.now - (run?.endedAt ?? 0);
+      if (
+        run !== undefined &&
+        !run.abandoned &&
+        !this.#process.isDraining &&
+        offeredMs < GIVE_UP_LEASES * settings.leaseMs
+      )
+        world.violation('wrong_outcome', run.item, `its outcome was given up after ${offeredMs} ms`);
+    });
+    events.on('slotCrashed', ({ error }) =>
+      world.violation('bug', this.#process.name, `a slot crashed: ${(error as Error).stack}`),
+    );
   }
 
   #rests(packId: number, forMs: number): void {
