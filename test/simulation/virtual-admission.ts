@@ -31,7 +31,7 @@ export function drawAdmission(random: Seeded): AdmissionTraits {
   if (random.chance(0.5)) return WIDE;
   return {
     inFlight: random.int(4, 8),
-    unverified: random.chance(0.5) ? random.int(3, 6) : 64,
+    unverified: random.chance(0.5) ? random.int(2, 4) : 64,
     maxReceipts: random.int(1, 4),
     // The shorter, the sooner a line is too long; the longer, the sooner all places are taken.
     targetMs: random.chance(0.5) ? random.int(15, 150) : 2_000,
