@@ -21,14 +21,14 @@ export class LimitRules {
   *breaches(mirror: RowMirror, item: MirrorItem, at: number): Generator<Breach> {
     if (this.#limits === null) return;
     this.#forgetAfterJump();
-    for (const { scope, limit, running } of this.#scopesOf(mirror, item))
+    for (const { scope, limit, running } of this.#scopesOf(mirror, item, at))
       yield* this.#judge(scope, limit, running, at);
   }
 
   /** Whether another start of this item would be within all that is declared. */
   allows(mirror: RowMirror, item: MirrorItem, at: number): boolean {
     this.#forgetAfterJump();
-    return this.#scopesOf(mirror, item).every(({ scope, limit, running }) => {
+    return this.#scopesOf(mirror, item, at).every(({ scope, limit, running }) => {
       if (limit === null) return true;
       if (limit.concurrency !== null && running + 1 > limit.concurrency) return false;
       return limit.rate === null || overRate(limit.rate, [...(this.#starts.get(scope) ?? []), at]) === null;
@@ -39,17 +39,19 @@ export class LimitRules {
     return this.#limits;
   }
 
-  #scopesOf(mirror: RowMirror, item: MirrorItem): readonly Scope[] {
+  /** What is past its lease runs no more. */
+  #scopesOf(mirror: RowMirror, item: MirrorItem, at: number): readonly Scope[] {
     if (this.#limits === null) return [];
     const { pack, namespace, source } = this.#limits;
     const { packId } = item;
     const key = mirror.sourceOf(item);
-    const inSource = (other: MirrorItem): boolean =>
-      other.packId === packId && mirror.sourceOf(other) === key;
+    const live = mirror.leasedAt(at);
+    const mine = live.filter((other) => other.packId === packId);
+    const inSource = mine.filter((other) => mirror.sourceOf(other) === key);
     return [
-      { scope: 'pack', limit: pack, running: mirror.processingInAll },
-      { scope: `namespace ${packId}`, limit: namespace, running: mirror.processing(packId) },
-      { scope: `source ${packId}/${key}`, limit: source, running: mirror.processingOf(inSource) },
+      { scope: 'pack', limit: pack, running: live.length },
+      { scope: `namespace ${packId}`, limit: namespace, running: mine.length },
+      { scope: `source ${packId}/${key}`, limit: source, running: inSource.length },
     ];
   }
 

@@ -77,14 +77,11 @@ export class RowMirror {
     return this.#processing.get(packId) ?? 0;
   }
 
-  /** Over all installations. */
-  get processingInAll(): number {
-    return [...this.#processing.values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  /** The same of those that are meant. */
-  processingOf(isMeant: (item: MirrorItem) => boolean): number {
-    return [...this.items.values()].filter((item) => item.now.state === 'processing' && isMeant(item)).length;
+  /** Rows in processing, over all installations, whose lease is not over at this time of the database's clock. */
+  leasedAt(at: number): readonly MirrorItem[] {
+    return [...this.items.values()].filter(
+      ({ now }) => now.state === 'processing' && (now.leaseUntil ?? 0) >= at,
+    );
   }
 
   sourceOf({ eventId }: MirrorItem): string {
