@@ -52,6 +52,7 @@ export class ClaimRules {
       (item) =>
         item.now.runAfter <= from &&
         mayTake(asked, item) &&
+        canRun(asked, item) &&
         item.now.generation <= asked.generation &&
         item.now.readiness !== 0 &&
         !lostHints.has(item) &&
@@ -115,6 +116,13 @@ export class ClaimRules {
 
 const mayTake = ({ queueClasses }: AskedClaim, { queueClass }: MirrorItem): boolean =>
   queueClasses.length === 0 || queueClasses.includes(queueClass);
+
+/** The rest is left to a process that knows more (EXE-6). */
+function canRun({ runnable }: AskedClaim, { route, routeVersion }: MirrorItem): boolean {
+  if (!runnable) return true;
+  const version = runnable.routes[route];
+  return version === undefined ? !runnable.isBehind : routeVersion <= version;
+}
 
 const tierOf = ({ preference }: AskedClaim, { queueClass }: MirrorItem): number =>
   preference.length === 0 || preference.includes(queueClass) ? 0 : 1;

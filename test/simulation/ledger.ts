@@ -24,7 +24,10 @@ export interface FlowRun {
 
 /** What a claim asked for. */
 export interface AskedClaim
-  extends Pick<ClaimRequest, 'packId' | 'generation' | 'queueClasses' | 'preference' | 'maxClaims' | 'mode'> {
+  extends Pick<
+    ClaimRequest,
+    'packId' | 'generation' | 'queueClasses' | 'preference' | 'maxClaims' | 'mode' | 'runnable'
+  > {
   readonly processingBudget: number;
   /** The scheduler that asked. */
   readonly scanner: string;
