@@ -36,6 +36,11 @@ export const ERRORS = {
     title: 'Body too large',
     action: 'Send a smaller body, or raise maxBodyBytes of the route.',
   },
+  body_fragmented: {
+    status: 400,
+    title: 'Body in too many pieces',
+    action: 'Send the body with a Content-Length, or in chunks of 64 bytes or more.',
+  },
   unsupported_encoding: {
     status: 415,
     title: 'Content-Encoding not supported',

@@ -108,6 +108,7 @@ export class Admission {
       const body = await way.readBody(handshakeBytes ?? this.#limitOf(resolved), grow);
       way.stopwatch.lap('read');
       if (body === 'truncated') return body;
+      if (body === 'fragmented') return refuse('body_fragmented');
       if (body === 'too_large' && handshakeBytes === null) return refuse('payload_too_large');
       if (typeof body === 'string') return shedVerdict(passage.outgrown());
       return await this.#admit(head, resolved, body, { ...way, passage });

@@ -88,6 +88,7 @@ const CODES: Readonly<Record<RefusalCode, true>> = {
   request_timeout: true,
   pack_retired: true,
   payload_too_large: true,
+  body_fragmented: true,
   unsupported_encoding: true,
   headers_too_large: true,
   internal: true,

@@ -8,6 +8,8 @@ import type { DecisionObserver, RefusalCode } from './decision.js';
 const LINGER_MS = 1_000;
 /** And how many bytes of the unread body are taken off it meanwhile. */
 const LINGER_BYTES = 4 * 2 ** 20;
+/** What a piece of it counts for at least: reading one of a single byte costs about as much as one of this size. */
+const LINGER_PIECE_BYTES = 1_024;
 /** An unread rest of this size is cheaper to read and drop than to pay for a new connection. */
 const DROP_BYTES = 64 * 1024;
 
@@ -110,7 +112,7 @@ export class ConnectionGuard {
       close();
     };
     const onData = (chunk: Buffer): void => {
-      dropped += chunk.length;
+      dropped += Math.max(chunk.length, LINGER_PIECE_BYTES);
       if (dropped > LINGER_BYTES) done();
     };
     const cancel = this.#clock.after(LINGER_MS, done);

@@ -12,6 +12,7 @@ export type RefusalCode = Extract<
   | 'request_timeout'
   | 'pack_retired'
   | 'payload_too_large'
+  | 'body_fragmented'
   | 'unsupported_encoding'
   | 'headers_too_large'
   | 'internal'

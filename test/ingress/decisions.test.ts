@@ -130,6 +130,10 @@ const CASES: Readonly<Record<AdmissionDecision, Case>> = {
   pack_retired: { act: withStatus('retired') },
   paused: { act: withStatus('paused') },
   payload_too_large: { act: ({ url }) => deliver(url, { body: jsonOfLength(30_000) }) },
+  body_fragmented: {
+    act: (fixture) =>
+      sendRaw(fixture, `${rawHead('Transfer-Encoding: chunked')}\r\n${'1\r\na\r\n'.repeat(4_200)}`),
+  },
   unsupported_encoding: { act: ({ url }) => deliver(url, { headers: { 'content-encoding': 'gzip' } }) },
   internal: { options: failing(new TypeError('nobody foresaw it')), act: ({ url }) => deliver(url) },
   store_unavailable: {
