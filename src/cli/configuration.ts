@@ -100,7 +100,9 @@ function readAll(reader: SettingsReader, flags: ServeFlags, defaults: Defaults):
       trustProxy,
       ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
       ...withoutUndefined({
-        stageTiming: reader.yesOrNo(either(reader, 'INBOUND_STAGE_TIMING', 'STAGE_TIMING')),
+        stageTiming: either(reader, 'INBOUND_STAGE_TIMING', 'STAGE_TIMING', (setting) =>
+          reader.yesOrNo(setting),
+        ),
         trustTraceparent: reader.yesOrNo(reader.find('LANEHEAD_TRUST_TRACEPARENT')),
       }),
       unsafeDurability: flags.unsafeDurability ?? false,
@@ -188,23 +190,36 @@ function addresses(
 }
 
 function drain(reader: SettingsReader): NonNullable<LaneheadOptions['drain']> {
-  const workers = either(reader, 'INBOUND_WORKERS_PER_PACK', 'WORKERS_PER_PACK');
-  const rows = either(reader, 'INBOUND_MAX_PROCESSING_ROWS', 'MAX_PROCESSING_ROWS');
-  const profile = either(reader, 'INBOUND_QUEUE_PROFILE', 'QUEUE_PROFILE');
-  const deadline = either(reader, 'FLOW_DEADLINE_MS', 'FLOW_DEADLINE_MS');
+  const integer = (most: number) => (setting: Setting | null) => reader.integer(setting, 1, most);
   return withoutUndefined({
     // FLG-1: above the conservative default it is kept, and the supervisor logs that it is unsafe.
-    workersPerPack: reader.integer(workers, 1, 10_000),
-    maxProcessingRows: reader.integer(rows, 1, 1_000_000),
-    queueProfile: reader.oneOf(profile, QUEUE_PROFILES),
+    workersPerPack: either(reader, 'INBOUND_WORKERS_PER_PACK', 'WORKERS_PER_PACK', integer(10_000)),
+    maxProcessingRows: either(
+      reader,
+      'INBOUND_MAX_PROCESSING_ROWS',
+      'MAX_PROCESSING_ROWS',
+      integer(1_000_000),
+    ),
+    queueProfile: either(reader, 'INBOUND_QUEUE_PROFILE', 'QUEUE_PROFILE', (setting) =>
+      reader.oneOf(setting, QUEUE_PROFILES),
+    ),
     // A call that ignores its abort is abandoned after twice this, which is a timer too.
-    flowDeadlineMs: reader.integer(deadline, 1, Math.floor(MAX_TIMER_MS / 2)),
+    flowDeadlineMs: either(
+      reader,
+      'FLOW_DEADLINE_MS',
+      'FLOW_DEADLINE_MS',
+      integer(Math.floor(MAX_TIMER_MS / 2)),
+    ),
     leaseMs: reader.integer(reader.find('LANEHEAD_LEASE_MS'), 100, MAX_TIMER_MS),
   });
 }
 
-const either = (reader: SettingsReader, contract: string, own: string): Setting | null =>
-  reader.findEither(`NEXUSCRM_CONNECTOR_${contract}`, `LANEHEAD_${own}`);
+const either = <Value>(
+  reader: SettingsReader,
+  contract: string,
+  own: string,
+  read: (setting: Setting | null) => Value | undefined,
+): Value | undefined => reader.either(`NEXUSCRM_CONNECTOR_${contract}`, `LANEHEAD_${own}`, read);
 
 function adminToken(reader: SettingsReader): string[] {
   const token = reader.findSecret('LANEHEAD_ADMIN_TOKEN');

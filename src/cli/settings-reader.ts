@@ -78,14 +78,18 @@ export class SettingsReader {
     }
   }
 
-  /** One setting under two names. Both set and different is a mistake. */
-  findEither(one: string, other: string): Setting | null {
+  /** One setting under two names, each read by `read`. Two that mean different values are a mistake. */
+  either<Value>(
+    one: string,
+    other: string,
+    read: (setting: Setting | null) => Value | undefined,
+  ): Value | undefined {
     const first = this.find(one);
-    const second = this.find(other);
-    if (first !== null && second !== null && first.text !== second.text) {
+    const [value, alias] = [read(first), read(this.find(other))];
+    if (first !== null && value !== undefined && alias !== undefined && value !== alias) {
       this.refuse(first, `differs from ${other}, which is the same setting; set one of them`);
     }
-    return first ?? second;
+    return value ?? alias;
   }
 
   integer(setting: Setting | null, least: number, most: number): number | undefined {

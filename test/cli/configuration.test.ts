@@ -216,6 +216,26 @@ describe('rollout flags', () => {
     });
   }
 
+  test('[FLG-1, FLG-2, FLG-4, FLG-5] the two names of a setting agree where they mean the same, however it is written', () => {
+    for (const [, contract, own, setting] of FLAGS) {
+      const both = { [`NEXUSCRM_CONNECTOR_${contract}`]: '03', [`LANEHEAD_${own}`]: '3' };
+      expect(read(both).options.drain).toEqual({ [setting]: 3 });
+    }
+    const timing = ['NEXUSCRM_CONNECTOR_INBOUND_STAGE_TIMING', 'LANEHEAD_STAGE_TIMING'] as const;
+    expect(read({ [timing[0]]: 'true', [timing[1]]: '1' }).options.stageTiming).toBe(true);
+    expect(read({ [timing[0]]: '0', [timing[1]]: 'false' }).options.stageTiming).toBe(false);
+    expect(problemsOf({ [timing[0]]: '1', [timing[1]]: '0' })).toHaveLength(1);
+  });
+
+  test('a value that is wrong is refused under each of its two names', () => {
+    const names = ['NEXUSCRM_CONNECTOR_INBOUND_WORKERS_PER_PACK', 'LANEHEAD_WORKERS_PER_PACK'] as const;
+    const expected = 'must be a whole number from 1 to 10000';
+    expect(problemsOf({ [names[0]]: '4', [names[1]]: 'true' })).toEqual([`${names[1]}: ${expected}`]);
+    expect(problemsOf({ [names[0]]: 'x', [names[1]]: 'x' })).toEqual(
+      names.map((name) => `${name}: ${expected}`),
+    );
+  });
+
   test('[FLG-3] the queue profile is known under both names, and nothing but its two values', () => {
     for (const name of ['NEXUSCRM_CONNECTOR_INBOUND_QUEUE_PROFILE', 'LANEHEAD_QUEUE_PROFILE']) {
       for (const profile of ['reserved', 'default-heavy'])
