@@ -3,8 +3,9 @@
  *
  *   arrive ─▶ its namespace's line and share ─▶ bound of unverified work ─▶ read, verify ─▶ share of its namespace ─▶ commit
  *                     │ too much                       │ too much                                   │ too much by now
- *                     ├─ may be a handshake: read it   ▼                                            ▼
- *                     └────────────────▶ 503 ◀─────────┴────────────────────────────────────────────┘
+ *                     ├───────────────────────────────┤                                            ▼
+ *                     │                                └─ may be a handshake: read it, counted apart ▶ as any other
+ *                     └────────────────▶ 503 ◀──────────────────────────────────────────────────────┘
  *
  * Unverified work is shared out between routes, what is verified between namespaces: an unsigned flood on one URL uses
  * up the former's share of that URL and nothing of the latter. A GET without a body holds nothing and passes always.
@@ -71,11 +72,18 @@ const GENUINE_WEIGHT = 1 / 16;
 const LEAST_SHARE = 1 / 64;
 /** To who finds no room for unverified work: it is used up for moments. */
 const UNVERIFIED_RETRY_MS = 2_000;
+/**
+ * Bodies read on the allowance for handshakes. What one route's gives while a body may take (half a minute) fits into
+ * three quarters; so it is many routes at a time that meet the bound.
+ */
+const HANDSHAKES: BoundLimits = { requests: 1_024, bytes: 2 ** 20 };
 
 export class AdmissionControl {
   readonly #options: AdmissionControlOptions;
   readonly #verified: FairBound;
   readonly #unverified: FairBound;
+  /** Let in under pressure, for each may be a handshake. */
+  readonly #handshakes = new FairBound(HANDSHAKES);
   readonly #lanes = new Map<string, Lane>();
   readonly #routes = new Map<string, RouteState>();
   readonly #idleWaiters = new Set<() => void>();
@@ -91,16 +99,19 @@ export class AdmissionControl {
   arrive(resolved: ResolvedRoute, head: RequestHead): Passage | Shed {
     const route = this.#routeOf(resolved);
     if (isBodylessRead(head)) return this.#passage(resolved, route, null, null);
-    const reason = this.#pressureOn(resolved, head.bodyBytes ?? 0);
+    const bytes = head.bodyBytes ?? 0;
+    const reason = this.#pressureOn(resolved, bytes) ?? this.#unverifiedPressureOn(route, bytes);
     if (reason !== null && !this.#mayBeHandshake(resolved, route, head))
-      return this.#shed(resolved, route, reason);
-    const place = this.#unverified.enter(route.key, head.bodyBytes ?? 0);
-    if (typeof place === 'string') return this.#unverifiedShed();
+      return this.#refuse(resolved, route, reason);
+    const place = (reason === null ? this.#unverified : this.#handshakes).enter(route.key, bytes);
+    if (typeof place === 'string') return this.#refuse(resolved, route, reason ?? 'unverified');
     return this.#passage(resolved, route, place, reason);
   }
 
   get load(): { readonly unverified: Held; readonly verified: Held } {
-    return { unverified: this.#unverified.held, verified: this.#verified.held };
+    const [one, other] = [this.#unverified.held, this.#handshakes.held];
+    const unverified = { requests: one.requests + other.requests, bytes: one.bytes + other.bytes };
+    return { unverified, verified: this.#verified.held };
   }
 
   /** Only what was stored says how fast storing is. */
@@ -129,10 +140,14 @@ export class AdmissionControl {
     );
   }
 
-  #mayBeHandshake({ route }: ResolvedRoute, state: RouteState, { bodyBytes }: RequestHead): boolean {
+  #unverifiedPressureOn({ key }: RouteState, bytes: number): ShedReason | null {
+    return this.#unverified.exceeded(key, bytes) === null ? null : 'unverified';
+  }
+
+  #mayBeHandshake({ route }: ResolvedRoute, state: RouteState, { bodyBytes, client }: RequestHead): boolean {
     const { handshakeBytes } = route.verify;
     if (handshakeBytes === undefined || (bodyBytes ?? 0) > handshakeBytes) return false;
-    return state.handshakes.take(this.#options.clock.monotonic());
+    return state.handshakes.take(this.#options.clock.monotonic(), client());
   }
 
   /** @param place `null`: it holds nothing. @param pressure why it would have been refused, were it no handshake */
@@ -148,7 +163,7 @@ export class AdmissionControl {
     return {
       grow: (bytes) => held?.grow(bytes) ?? false,
       handshakeBytes: pressure === null ? null : (resolved.route.verify.handshakeBytes ?? 0),
-      outgrown: () => (pressure === null ? this.#unverifiedShed() : this.#shed(resolved, route, pressure)),
+      outgrown: () => this.#refuse(resolved, route, pressure ?? 'unverified'),
       judged: (isGenuine) => {
         route.genuineShare += GENUINE_WEIGHT * ((isGenuine ? 1 : 0) - route.genuineShare);
       },
@@ -156,7 +171,7 @@ export class AdmissionControl {
         const bytes = held?.bytes ?? 0;
         const reason =
           pressure === null ? this.#latePressureOn(resolved, bytes) : this.#pressureOn(resolved, bytes);
-        if (reason !== null) return this.#shed(resolved, route, reason);
+        if (reason !== null) return this.#refuse(resolved, route, reason);
         const share = this.#verified.enter(resolved.installed.namespace, bytes) as Place;
         share.grow(bytes);
         held?.release();
@@ -180,17 +195,14 @@ export class AdmissionControl {
     );
   }
 
-  #shed({ installed: { namespace } }: ResolvedRoute, { genuineShare }: RouteState, shed: ShedReason): Shed {
+  #refuse({ installed: { namespace } }: ResolvedRoute, { genuineShare }: RouteState, shed: ShedReason): Shed {
     const { clock, random, loadOf } = this.#options;
+    if (shed === 'unverified') return { shed, retryAfterSeconds: jittered(UNVERIFIED_RETRY_MS, random) };
     const load = loadOf(namespace);
     const { controller, returns } = this.#laneOf(namespace);
     const perMs = controller.returnPerMs(load);
     const weight = Math.max(LEAST_SHARE, genuineShare);
     return { shed, retryAfterSeconds: returns.next(clock.monotonic(), load.units, perMs, weight, random) };
-  }
-
-  #unverifiedShed(): Shed {
-    return { shed: 'unverified', retryAfterSeconds: jittered(UNVERIFIED_RETRY_MS, this.#options.random) };
   }
 
   #laneOf(namespace: string): Lane {

@@ -13,10 +13,13 @@ export async function answerFetch(request: Request, decider: RequestDecider): Pr
   const verdict = await decider.decide(headOfFetch(request), (limitBytes, grow) =>
     readBody(source, limitBytes, grow),
   );
-  decider.record(verdict, () => 'in-process');
+  decider.record(verdict, client);
   source.destroy();
   return responseOf(request, verdict);
 }
+
+/** A Request does not say where it came from. */
+const client = (): string => 'in-process';
 
 function headOfFetch(request: Request): RequestHead {
   const { pathname, search } = new URL(request.url);
@@ -27,6 +30,7 @@ function headOfFetch(request: Request): RequestHead {
     contentEncoding: request.headers.get('content-encoding') ?? undefined,
     // A Request may carry any Content-Length; what its stream gives is counted as it comes.
     bodyBytes: request.body === null ? 0 : null,
+    client,
   };
 }
 

@@ -105,7 +105,8 @@ async function answerRequest(
   { guard, decider, isDraining }: HttpListenerOptions,
 ): Promise<void> {
   const message = request.raw;
-  const head = headOf(message);
+  const client = (): string => request.ip;
+  const head = headOf(message, client);
   const read: ReadBody = (limitBytes, grow) => {
     if (CONTINUES.has(response)) sendContinue(response);
     return readBody(message, limitBytes, grow);
@@ -113,7 +114,7 @@ async function answerRequest(
   const verdict = await decider.decide(head, read);
   // The parser has refused the same request by itself, and counted it.
   if (guard.hasRefused(message.socket)) return;
-  decider.record(verdict, () => request.ip);
+  decider.record(verdict, client);
   if (verdict === 'truncated') return;
   guard.send(response, verdict.answer, head?.bodyBytes ?? null, head === null || isDraining());
 }

@@ -9,10 +9,12 @@ export interface RequestHead {
   readonly contentEncoding: string | undefined;
   /** The announced length of the body; `null`: unknown until it was read (chunked). */
   readonly bodyBytes: number | null;
+  /** The address it came from. A function, for it costs something behind proxies and is hardly ever asked. */
+  readonly client: () => string;
 }
 
 /** Path and query of an HTTP/1.1 message; `null` when the message is one that Node lets pass and the field warns of. */
-export function headOf(message: IncomingMessage): RequestHead | null {
+export function headOf(message: IncomingMessage, client: () => string): RequestHead | null {
   const headers = pairs(message.rawHeaders);
   const { headers: joined, httpVersion } = message;
   if (hostCount(headers) !== 1 && (httpVersion === '1.1' || hostCount(headers) > 1)) return null;
@@ -31,6 +33,7 @@ export function headOf(message: IncomingMessage): RequestHead | null {
     headers,
     contentEncoding: joined['content-encoding'],
     bodyBytes: transferEncoding === undefined ? Number(joined['content-length'] ?? 0) : null,
+    client,
   };
 }
 

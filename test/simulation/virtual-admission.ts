@@ -142,6 +142,7 @@ export class VirtualAdmission {
       headers,
       contentEncoding: undefined,
       bodyBytes: body.length,
+      client: () => 'simulated',
     };
     const lineUnits = (of: string): number => this.#commits.loadOf(of).units;
     const request = this.#rules.arrives(namespace, id, { ...this.#control.load, lineUnits });
