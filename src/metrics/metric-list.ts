@@ -32,6 +32,12 @@ export const METRICS = {
     help: 'Always 1; says what runs here.',
   },
 
+  lanehead_pack_active: {
+    type: 'gauge',
+    labels: PACK,
+    help: '1: the pack is in service; 0: it is paused or retired, and nothing of it is claimed.',
+  },
+
   // ── admission ──
   lanehead_admission_requests_total: {
     type: 'counter',
@@ -141,7 +147,7 @@ export const METRICS = {
   lanehead_processing_rows: {
     type: 'gauge',
     labels: PACK,
-    help: 'Rows of the pack in processing, over all processes, expired leases included.',
+    help: 'Rows of the pack in this namespace that are in processing, over all processes, expired leases included.',
   },
   lanehead_processing_stale_rows: {
     type: 'gauge',
@@ -151,7 +157,12 @@ export const METRICS = {
   lanehead_processing_budget_rows: {
     type: 'gauge',
     labels: [],
-    help: 'Rows that each pack may have in processing, over all processes.',
+    help: 'Rows that each pack of each namespace may have in processing, over all processes.',
+  },
+  lanehead_held_rows: {
+    type: 'gauge',
+    labels: PACK,
+    help: 'Rows that hold their lane until a person decides (lanehead lanes), over all processes.',
   },
   lanehead_oldest_ready_seconds: {
     type: 'gauge',
@@ -167,8 +178,8 @@ export const METRICS = {
   // ── execution ──
   lanehead_executor_slots: {
     type: 'gauge',
-    labels: [],
-    help: 'Executor slots of each pack in this process; 0 where nothing is drained.',
+    labels: PACK,
+    help: 'Executor slots of the pack in this namespace and process; 0 while it is paused, or where nothing is drained.',
   },
   lanehead_held_leases: {
     type: 'gauge',

@@ -1,3 +1,4 @@
+import type { ServedPack } from '../ingress/route-table.js';
 import type { InstalledPack } from '../store/store.js';
 
 export interface PackNames {
@@ -7,39 +8,46 @@ export interface PackNames {
 
 const UNKNOWN: PackNames = { namespace: '', pack: '' };
 
+/** Told of a pack with the routes that are new in it. */
+type Listener = (names: PackNames, routes: readonly string[]) => void;
+
 /** Names for the number of a pack, which keeps them for ever; each is looked up once. */
 export class PackDirectory {
-  readonly #installed: () => readonly InstalledPack[];
-  readonly #names = new Map<number, PackNames>();
-  readonly #listeners: ((names: PackNames) => void)[] = [];
+  readonly #served: () => readonly ServedPack[];
+  readonly #known = new Map<number, { readonly names: PackNames; readonly routes: Set<string> }>();
+  readonly #listeners: Listener[] = [];
 
-  /** @param installed the packs that are served now */
-  constructor(installed: () => readonly InstalledPack[]) {
-    this.#installed = installed;
+  /** @param served what is served now */
+  constructor(served: () => readonly ServedPack[]) {
+    this.#served = served;
     this.served();
   }
 
   of(packId: number): PackNames {
-    const known = this.#names.get(packId);
-    if (known !== undefined) return known;
-    this.served();
-    return this.#names.get(packId) ?? UNKNOWN;
+    if (!this.#known.has(packId)) this.served();
+    return this.#known.get(packId)?.names ?? UNKNOWN;
   }
 
-  /** Numbers of the packs that are served now. */
-  served(): readonly number[] {
-    const installed = this.#installed();
-    for (const { packId, namespace, pack } of installed) {
-      if (this.#names.has(packId)) continue;
-      this.#names.set(packId, { namespace, pack });
-      for (const listener of this.#listeners) listener({ namespace, pack });
-    }
-    return installed.map(({ packId }) => packId);
+  /** The packs that are served now. */
+  served(): readonly InstalledPack[] {
+    const served = this.#served();
+    for (const one of served) this.#meet(one);
+    return served.map(({ installed }) => installed);
   }
 
-  /** Told once of each pack: of those that are known at once, of others before their first name is given. */
-  onPack(listener: (names: PackNames) => void): void {
+  /** Told of those that are known at once; of a pack or a route that comes later before its first name is given. */
+  onNew(listener: Listener): void {
     this.#listeners.push(listener);
-    for (const names of this.#names.values()) listener(names);
+    for (const { names, routes } of this.#known.values()) listener(names, [...routes]);
+  }
+
+  #meet({ pack, installed }: ServedPack): void {
+    const { packId, namespace } = installed;
+    const known = this.#known.get(packId);
+    const fresh = [...pack.routes.keys()].filter((route) => !known?.routes.has(route));
+    if (known !== undefined && fresh.length === 0) return;
+    const names = known?.names ?? { namespace, pack: installed.pack };
+    this.#known.set(packId, { names, routes: new Set([...(known?.routes ?? []), ...fresh]) });
+    for (const listener of this.#listeners) listener(names, fresh);
   }
 }

@@ -6,6 +6,11 @@ import type { Store } from '../store/store.js';
 import type { MetricSet } from './metric-set.js';
 import type { PackDirectory } from './pack-names.js';
 
+interface PoolGaugeOf {
+  readonly slots: number;
+  readonly occupancy: readonly ShapeOccupancy[];
+}
+
 /** What is looked at when somebody scrapes, and costs nothing in between. */
 export interface GaugeSources {
   readonly store: Pick<Store, 'queueGauges' | 'pressure' | 'pools'>;
@@ -13,8 +18,8 @@ export interface GaugeSources {
   readonly clock: Clock;
   readonly ingressLoad: () => IngressLoad;
   readonly heldLeases: () => number;
-  /** By pack id. */
-  readonly occupancy: () => ReadonlyMap<number, readonly ShapeOccupancy[]>;
+  /** What runs here, by pack id; a pack that is paused has nothing. */
+  readonly pools: () => ReadonlyMap<number, PoolGaugeOf>;
 }
 
 /** A scrape does without a reading that takes longer: a store that is out must not take the other metrics with it. */
@@ -22,6 +27,19 @@ const PATIENCE_MS = 2_000;
 
 const SOURCES = ['queue', 'pressure', 'pool'] as const;
 type Source = (typeof SOURCES)[number];
+
+const OF_PACKS = [
+  'lanehead_pack_active',
+  'lanehead_executor_slots',
+  'lanehead_claim_permits',
+  'lanehead_waiting_slots',
+] as const;
+const OF_THE_QUEUE = [
+  'lanehead_processing_rows',
+  'lanehead_processing_stale_rows',
+  'lanehead_held_rows',
+  'lanehead_oldest_ready_seconds',
+] as const;
 
 export class ScrapedGauges {
   readonly #metrics: MetricSet;
@@ -43,7 +61,7 @@ export class ScrapedGauges {
     }
     this.#metrics.set('lanehead_commit_waiting_receipts', {}, waitingReceipts);
     this.#metrics.set('lanehead_held_leases', {}, heldLeases());
-    this.#readOccupancy();
+    this.#readPacks();
     await Promise.all([
       this.#read('queue', () => this.#readQueue()),
       this.#read('pressure', () => this.#readPressure()),
@@ -60,25 +78,25 @@ export class ScrapedGauges {
   }
 
   /** All in one turn, so that permits and waiting slots are those of one instant. */
-  #readOccupancy(): void {
-    const { occupancy, packs } = this.#sources;
-    for (const name of ['lanehead_claim_permits', 'lanehead_waiting_slots'] as const)
-      this.#metrics.forget(name);
-    for (const [packId, shapes] of occupancy()) {
-      for (const { shape, waiting, permits } of shapes) {
-        const labels = { ...packs.of(packId), shape };
-        this.#metrics.set('lanehead_claim_permits', labels, permits);
-        this.#metrics.set('lanehead_waiting_slots', labels, waiting);
+  #readPacks(): void {
+    for (const name of OF_PACKS) this.#metrics.forget(name);
+    const pools = this.#sources.pools();
+    for (const { packId, namespace, pack, status } of this.#sources.packs.served()) {
+      this.#metrics.set('lanehead_pack_active', { namespace, pack }, status === 'active' ? 1 : 0);
+      this.#metrics.set('lanehead_executor_slots', { namespace, pack }, pools.get(packId)?.slots ?? 0);
+      for (const { shape, waiting, permits } of pools.get(packId)?.occupancy ?? []) {
+        this.#metrics.set('lanehead_claim_permits', { namespace, pack, shape }, permits);
+        this.#metrics.set('lanehead_waiting_slots', { namespace, pack, shape }, waiting);
       }
     }
   }
 
   async #readQueue(): Promise<void> {
     const { store, packs } = this.#sources;
-    const names = ['lanehead_processing_rows', 'lanehead_processing_stale_rows'] as const;
-    for (const name of [...names, 'lanehead_oldest_ready_seconds'] as const) this.#metrics.forget(name);
-    for (const gauge of await store.queueGauges(packs.served())) {
+    for (const name of OF_THE_QUEUE) this.#metrics.forget(name);
+    for (const gauge of await store.queueGauges(packs.served().map(({ packId }) => packId))) {
       const pack = packs.of(gauge.packId);
+      this.#metrics.set('lanehead_held_rows', pack, gauge.held);
       this.#metrics.set('lanehead_processing_rows', pack, gauge.processing);
       this.#metrics.set('lanehead_processing_stale_rows', pack, gauge.staleProcessing);
       for (const queueClass of QUEUE_CLASSES) {

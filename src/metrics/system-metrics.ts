@@ -1,20 +1,21 @@
 import type { ProcessMeter } from '../core/process-meter.js';
 import type { WorkEvents } from '../scheduler/work-events.js';
 import { AdmissionMetrics } from './admission-metrics.js';
+import { countFromZero } from './count-from-zero.js';
 import type { MetricScope } from './metric-list.js';
 import { MetricSet } from './metric-set.js';
 import type { PackDirectory } from './pack-names.js';
 import { setProcessMetrics } from './process-metrics.js';
 import { type GaugeSources, ScrapedGauges } from './scraped-gauges.js';
-import { countFromZero, WorkMetrics } from './work-metrics.js';
+import { WorkMetrics } from './work-metrics.js';
 
 export interface SystemMetricsOptions {
   readonly scope: MetricScope;
   readonly packs: PackDirectory;
   readonly meter: ProcessMeter;
   readonly info: { readonly version: string; readonly role: string };
-  /** What the drain of this process was given. */
-  readonly drain: { readonly executorSlots: number; readonly maxProcessingRows: number };
+  /** Of each pack in each namespace. */
+  readonly maxProcessingRows: number;
 }
 
 /** All metrics of one running system, from its start to its stop. */
@@ -25,14 +26,13 @@ export class SystemMetrics {
   #gauges: ScrapedGauges | null = null;
 
   constructor(options: SystemMetricsOptions) {
-    const { scope, info, packs, drain } = options;
+    const { scope, info, packs, maxProcessingRows } = options;
     this.#options = options;
     this.set = new MetricSet(scope);
     this.admission = new AdmissionMetrics(this.set);
     this.set.set('lanehead_info', { ...info, engine: scope.engine }, 1);
-    this.set.set('lanehead_executor_slots', {}, drain.executorSlots);
-    this.set.set('lanehead_processing_budget_rows', {}, drain.maxProcessingRows);
-    packs.onPack((pack) => countFromZero(this.set, pack));
+    this.set.set('lanehead_processing_budget_rows', {}, maxProcessingRows);
+    packs.onNew((pack, routes) => countFromZero(this.set, pack, routes));
   }
 
   watch(events: WorkEvents): void {

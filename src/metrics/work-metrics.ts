@@ -4,25 +4,11 @@ import type { ExecutorShape } from '../scheduler/shapes.js';
 import type { WorkEventMap, WorkEvents } from '../scheduler/work-events.js';
 import type { ClaimedItem } from '../store/store.js';
 import type { MetricSet } from './metric-set.js';
-import type { PackDirectory, PackNames } from './pack-names.js';
+import type { PackDirectory } from './pack-names.js';
 
 /** `interactive+default`, `bulk`, or `all`: what the slots of a shape may run. */
 const scopeOf = ({ queueClasses }: Pick<ExecutorShape, 'queueClasses'>): string =>
   queueClasses.length === 0 ? 'all' : queueClasses.join('+');
-
-/** What a rate is taken of must be there before it first happens. */
-export function countFromZero(metrics: MetricSet, pack: PackNames): void {
-  metrics.count('lanehead_scan_failures_total', pack, 0);
-  metrics.count('lanehead_claim_misses_total', pack, 0);
-  metrics.count('lanehead_expired_items_total', pack, 0);
-  for (const limit of LIMIT_SCOPES) metrics.count('lanehead_limited_claims_total', { ...pack, limit }, 0);
-  metrics.count('lanehead_readiness_repairs_total', pack, 0);
-  metrics.count('lanehead_outcomes_lost_total', pack, 0);
-  metrics.count('lanehead_outcomes_unreported_total', pack, 0);
-  metrics.count('lanehead_slot_crashes_total', pack, 0);
-  for (const stage of ['batch_read', 'flow'])
-    metrics.count('lanehead_calls_abandoned_total', { ...pack, stage }, 0);
-}
 
 /** MET-3: what the scheduler decided and found, and what became of the work. */
 export class WorkMetrics {

@@ -219,7 +219,7 @@ function openSignals({
   return Signals.open({
     settings,
     store: opened.store,
-    installed: () => installations.served.map(({ installed }) => installed),
+    served: () => installations.served,
     clock: systemClock,
     log: flowLog(log),
   });

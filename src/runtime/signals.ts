@@ -4,12 +4,13 @@ import { systemProcessMeter } from '../core/system.js';
 import type { Tracing } from '../core/tracing.js';
 import type { DecisionObserver } from '../ingress/decision.js';
 import type { CommitReport } from '../ingress/group-commit.js';
+import type { ServedPack } from '../ingress/route-table.js';
 import type { Ingress } from '../ingress/server.js';
 import { PackDirectory } from '../metrics/pack-names.js';
 import { StageTiming } from '../metrics/stage-timing.js';
 import { SystemMetrics } from '../metrics/system-metrics.js';
 import type { FlowLog } from '../packs/types.js';
-import type { InstalledPack, Store } from '../store/store.js';
+import type { Store } from '../store/store.js';
 import type { Supervisor } from '../supervisor/supervisor.js';
 import { type SupervisorSettings, supervisorSettings } from '../supervisor/supervisor-settings.js';
 import { openTracing } from '../tracing/open-telemetry.js';
@@ -19,8 +20,7 @@ import { VERSION } from './version.js';
 export interface SignalsOptions {
   readonly settings: Settings;
   readonly store: Store;
-  /** The packs that are served now. */
-  readonly installed: () => readonly InstalledPack[];
+  readonly served: () => readonly ServedPack[];
   readonly clock: Clock;
   readonly log: FlowLog;
 }
@@ -42,8 +42,8 @@ export class Signals {
   }
 
   private constructor(options: SignalsOptions, tracing: Tracing | null) {
-    const { settings, installed, log } = options;
-    const packs = new PackDirectory(installed);
+    const { settings, served, log } = options;
+    const packs = new PackDirectory(served);
     this.#options = options;
     this.#drain = supervisorSettings(settings.drain);
     this.tracing = tracing;
@@ -80,9 +80,12 @@ export class Signals {
       clock,
       ingressLoad: () => ingress.load,
       heldLeases: () => supervisor?.heldLeases ?? 0,
-      occupancy: () =>
+      pools: () =>
         new Map(
-          [...(supervisor?.pools ?? [])].map(([packId, { scheduler }]) => [packId, scheduler.occupancy]),
+          [...(supervisor?.pools ?? [])].map(([packId, { plan, scheduler }]) => [
+            packId,
+            { slots: plan.settings.workersPerPack, occupancy: scheduler.occupancy },
+          ]),
         ),
     });
     if (supervisor === null) return;
@@ -92,14 +95,14 @@ export class Signals {
 
   /** MET-4: one line that says what was started, and with which limits. */
   async logStart(): Promise<void> {
-    const { settings, store, installed, log } = this.#options;
+    const { settings, store, served, log } = this.#options;
     const { workersPerPack, queueProfile, maxProcessingRows, leaseMs, flowDeadlineMs } = this.#drain;
     log.info('started', {
       version: VERSION,
       role: settings.role,
       engine: store.engine,
       namespaces: settings.namespaces,
-      packs: [...new Set(installed().map(({ pack, version }) => `${pack}@${version}`))],
+      packs: [...new Set(served().map(({ pack, installed }) => `${pack.name}@${installed.version}`))],
       ...(settings.role === 'ingress'
         ? {}
         : { workersPerPack, queueProfile, maxProcessingRows, leaseMs, flowDeadlineMs }),
@@ -116,13 +119,12 @@ export class Signals {
 
   #openMetrics(packs: PackDirectory): SystemMetrics {
     const { settings, store } = this.#options;
-    const { workersPerPack, maxProcessingRows } = this.#drain;
     return new SystemMetrics({
       scope: { engine: store.engine, stageTiming: settings.stageTiming },
       packs,
       meter: systemProcessMeter(),
       info: { version: VERSION, role: settings.role },
-      drain: { executorSlots: settings.role === 'ingress' ? 0 : workersPerPack, maxProcessingRows },
+      maxProcessingRows: this.#drain.maxProcessingRows,
     });
   }
 }

@@ -25,6 +25,8 @@ export interface QueueGauge {
   /** Rows in processing, over all processes; expired leases included. */
   readonly processing: number;
   readonly staleProcessing: number;
+  /** Rows whose lane waits for a person. */
+  readonly held: number;
   /** How long the first ready item of each class has been due; `null`: none is ready. */
   readonly oldestReadyMs: Readonly<Record<QueueClass, number | null>>;
 }

@@ -59,12 +59,17 @@ export function reportCases(engine: Engine): void {
       const longer = `UPDATE _System_ConnectorWorkItem SET RunAfter = RunAfter - 5000
         WHERE PackId = ? AND QueueClass = 'interactive'`;
       await at.sql(longer, [at.pack.packId]);
+      await at.sql(
+        "UPDATE _System_ConnectorWorkItem SET State = 'held', LeaseUntil = NULL WHERE WorkId = ?",
+        [items[1]!.lease.workId],
+      );
       const gauges = await at.store.queueGauges([at.pack.packId, at.pack.packId + 1_000_000]);
       expect(gauges).toMatchObject([
         {
           packId: at.pack.packId,
-          processing: 3,
+          processing: 2,
           staleProcessing: 1,
+          held: 1,
           oldestReadyMs: { default: null, bulk: null },
         },
       ]);

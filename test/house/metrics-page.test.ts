@@ -87,12 +87,21 @@ function problemsOf(expression: string): string[] {
       .filter(([, label]) => !hasLabel(metric, label!))
       .map(([, label]) => `${name} has no label ${label}`),
   );
-  const grouped = [...expression.matchAll(/\b(?:by|without|on)\s*\(([^)]*)\)/g)]
+  return [...unknown, ...selected, ...expression.split(SET_OPERATOR).flatMap(groupingProblems)];
+}
+
+/** What is on one side of it need not have the labels of the other. */
+const SET_OPERATOR = /\b(?:and|or|unless)\b/;
+
+function groupingProblems(part: string): string[] {
+  const families = [...part.matchAll(/\b((?:lanehead|process|nodejs)_[a-z0-9_]+)/g)].map(([name]) =>
+    metricOf(name),
+  );
+  return [...part.matchAll(/\b(?:by|without|on)\s*\(([^)]*)\)/g)]
     .flatMap(([, list]) => list!.split(','))
     .map((label) => label.trim())
-    .filter((label) => !families.every(({ metric }) => hasLabel(metric, label)))
-    .map((label) => `not every metric of ${expression} has the label ${label}`);
-  return [...unknown, ...selected, ...grouped];
+    .filter((label) => !families.every((metric) => hasLabel(metric, label)))
+    .map((label) => `not every metric of ${part} has the label ${label}`);
 }
 
 const hasLabel = (metric: Metric | undefined, label: string): boolean =>
@@ -162,6 +171,9 @@ describe('examples/observability', () => {
     expect(problemsOf('rate(lanehead_no_such_total[5m])')).toEqual(['no metric lanehead_no_such_total']);
     expect(problemsOf('lanehead_held_leases{pack="x"}')).toEqual(['lanehead_held_leases has no label pack']);
     expect(problemsOf('sum by (route) (lanehead_processing_rows)')).toHaveLength(1);
+    expect(
+      problemsOf('sum by (pack) (lanehead_processing_rows) or sum by (route) (lanehead_pack_active)'),
+    ).toHaveLength(1);
     expect(problemsOf('up == 0')).toHaveLength(1);
   });
 

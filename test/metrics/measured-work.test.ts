@@ -154,6 +154,23 @@ describe('drain', () => {
     await expect.poll(() => slotsOf('lanehead_claim_permits')).toEqual({ latency: 0, bulk: 0, shared: 0 });
   });
 
+  test('[MET-3] what is held stays to be seen until somebody decides, also by a process that saw none of it', async () => {
+    const system = await openSystem({
+      route: {
+        onDead: 'hold',
+        flow: (_event, ctx) => ctx.dead('no such account'),
+      },
+    });
+    const held = async () => sumOf(await system.scrape(), 'lanehead_held_rows', ACME);
+    expect(await held()).toBe(0);
+    await system.handle(delivery('a'));
+    await expect.poll(held, { timeout: 20_000 }).toBe(1);
+    expect(sumOf(await system.scrape(), 'lanehead_work_finished_total', { ...ROUTE, state: 'held' })).toBe(1);
+    const [event] = (await system.store.listEvents({ state: 'held', limit: 1 })).items;
+    await system.store.decideHeld(event!.id, 'skip');
+    expect(await held()).toBe(0);
+  });
+
   test('[MET-3] a pressed store shows as decisions, waits and the reading of its probe', async () => {
     const pressed = { poolWaitMs: null, statementMs: 0, inboxDepth: null, walBytes: 2 ** 31 };
     const system = await openSystem({
@@ -216,7 +233,7 @@ describe('a scrape', () => {
         waitingReceipts: 0,
       }),
       heldLeases: () => 0,
-      occupancy: () => new Map(),
+      pools: () => new Map(),
     });
     const refreshed = gauges.refresh();
     await clock.advance(2_000);

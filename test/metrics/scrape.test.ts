@@ -56,7 +56,8 @@ describe('[MET-1, MET-2, MET-3] /metrics of a running system, after work through
     expect(sumOf(exposition, 'lanehead_work_retries_total', { ...acme, reason: 'flow_error' })).toBe(1);
     expect(sumOf(exposition, 'lanehead_info', { version: '0.1.0', engine: 'sqlite', role: 'all' })).toBe(1);
     expect(sumOf(exposition, 'lanehead_processing_budget_rows')).toBe(256);
-    expect(sumOf(exposition, 'lanehead_executor_slots')).toBe(4);
+    expect(sumOf(exposition, 'lanehead_executor_slots', { namespace: 'acme', pack: 'code' })).toBe(4);
+    expect(sumOf(exposition, 'lanehead_executor_slots')).toBe(8);
     const text = await (await fetch(`${served.adminUrl}/metrics`)).text();
     expect(text).not.toMatch(/marker|plain|forged/);
   });

@@ -110,7 +110,7 @@ export async function openSystem(wanted: SystemOptions = {}): Promise<InThreadSy
   const signals = await Signals.open({
     settings,
     store,
-    installed: () => installed,
+    served: () => installed.map((one) => ({ pack, installed: one })),
     clock,
     log: flowLogOf(log),
   });

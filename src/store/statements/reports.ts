@@ -62,23 +62,25 @@ export interface QueueGaugeRow {
   readonly Now: number;
   readonly Processing: number;
   readonly Stale: number;
+  readonly Held: number;
   readonly Interactive: number | null;
   readonly Standard: number | null;
   readonly Bulk: number | null;
 }
 
-const IN_PROCESSING = `FROM ${WORK_ITEM} WHERE PackId = p.PackId
-  AND WorkType IN ('connector_event', 'workflow_action_apply') AND Bucket = 'processing'`;
+const rowsIn = (bucket: 'processing' | 'held') => `FROM ${WORK_ITEM} WHERE PackId = p.PackId
+  AND WorkType IN ('connector_event', 'workflow_action_apply') AND Bucket = '${bucket}'`;
 
 const firstDue = (bucket: string) => `(SELECT RunAfter FROM ${WORK_ITEM}
   WHERE PackId = p.PackId AND WorkType = 'connector_event' AND Bucket = '${bucket}' ORDER BY BucketOrder LIMIT 1)`;
 
-/** Asked at every scrape: bounded by the processing budget and one index entry a class, not by the backlog. */
+/** Asked at every scrape: bounded by the processing budget, what is held and one index entry a class, not by the backlog. */
 export const queueGauges = reading(
   'reports.queueGauges',
   (d, n) => `SELECT p.PackId AS PackId, ${d.now} AS Now,
-      (SELECT COUNT(*) ${IN_PROCESSING}) AS Processing,
-      (SELECT COUNT(*) ${IN_PROCESSING} AND BucketOrder < ${d.now}) AS Stale,
+      (SELECT COUNT(*) ${rowsIn('processing')}) AS Processing,
+      (SELECT COUNT(*) ${rowsIn('processing')} AND BucketOrder < ${d.now}) AS Stale,
+      (SELECT COUNT(*) ${rowsIn('held')}) AS Held,
       ${firstDue('ready:interactive')} AS Interactive, ${firstDue('ready:default')} AS Standard,
       ${firstDue('ready:bulk')} AS Bulk
     FROM ${PACK} p WHERE p.PackId IN (${marks(n)})`,

@@ -84,6 +84,7 @@ export function* queueGauges(packIds: readonly number[]): Plan<QueueGauge[]> {
       packId: row.PackId,
       processing: Number(row.Processing),
       staleProcessing: Number(row.Stale),
+      held: Number(row.Held),
       oldestReadyMs: {
         interactive: waitedMs(row.Interactive),
         default: waitedMs(row.Standard),
