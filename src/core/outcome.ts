@@ -4,6 +4,25 @@ export interface WorkError {
   readonly message: string;
 }
 
+/** Why a run failed. Closed, so that it can label a metric. */
+export const FAILURE_CODES = [
+  'flow_error',
+  'flow_deadline',
+  'retry_after',
+  'batch_read_error',
+  'event_unreadable',
+  'executor_crash',
+] as const;
+export type FailureCode = (typeof FAILURE_CODES)[number];
+
+export const OUTCOME_KINDS = [
+  'completed',
+  'skipped',
+  'dead',
+  'failed',
+  'released',
+] as const satisfies readonly Outcome['kind'][];
+
 /**
  * How an execution ended. Outcomes are data; `finalize` is the one place that applies them.
  * - `completed`, `skipped`, `dead`: terminal.

@@ -6,14 +6,16 @@
  *      └──retry, release───┘             └──(skip, end)──▶ skipped | dead
  *   pending ──replaced or coalesced away──▶ coalesced
  */
-export type WorkItemState =
-  | 'pending'
-  | 'processing'
-  | 'held'
-  | 'completed'
-  | 'skipped'
-  | 'dead'
-  | 'coalesced';
+export const WORK_ITEM_STATES = [
+  'pending',
+  'processing',
+  'held',
+  'completed',
+  'skipped',
+  'dead',
+  'coalesced',
+] as const;
+export type WorkItemState = (typeof WORK_ITEM_STATES)[number];
 
 export const QUEUE_CLASSES = ['interactive', 'default', 'bulk'] as const;
 /** How urgent an item is; the unit of reservation (TRM-5). */

@@ -1,4 +1,4 @@
-import type { Outcome } from '../core/outcome.js';
+import type { FailureCode, Outcome, WorkError } from '../core/outcome.js';
 import type { Random } from '../core/random.js';
 import { type RetryPolicy, retryDelayMs } from '../core/retry.js';
 import type { ClaimedItem } from '../store/store.js';
@@ -8,7 +8,7 @@ import { plainText, workError } from './work-error.js';
 
 export type CallStage = 'batchRead' | 'flow';
 
-const FAILURE_CODES: Readonly<Record<CallStage, string>> = {
+const CODES: Readonly<Record<CallStage, FailureCode>> = {
   batchRead: 'batch_read_error',
   flow: 'flow_error',
 };
@@ -36,7 +36,7 @@ export function callOutcome(report: CallReport, random: Random): Outcome | null 
   if (verdict !== null) return verdictOutcome(verdict, report, random);
   if (abortCause === 'deadline') return deadlineOutcome(report, random, 'aborted at its deadline');
   if (abortCause !== null) return { kind: 'released', reason: `aborted: ${abortCause}` };
-  return failed(report, random, workError(FAILURE_CODES[report.stage], settled.error));
+  return failed(report, random, workError(CODES[report.stage], settled.error));
 }
 
 function abandonedOutcome(report: CallReport, random: Random): Outcome | null {
@@ -45,7 +45,7 @@ function abandonedOutcome(report: CallReport, random: Random): Outcome | null {
 }
 
 function deadlineOutcome(report: CallReport, random: Random, what: string): Outcome {
-  return failed(report, random, { code: 'flow_deadline', message: `the call ${what}` });
+  return failed(report, random, { code: 'flow_deadline' satisfies FailureCode, message: `the call ${what}` });
 }
 
 function verdictOutcome(verdict: FlowVerdict, report: CallReport, random: Random): Outcome {
@@ -55,18 +55,17 @@ function verdictOutcome(verdict: FlowVerdict, report: CallReport, random: Random
     case 'dead':
       return { kind: 'dead', error: { code: 'flow_dead', message: plainText(verdict.why) } };
     case 'retry': {
-      const error = { code: 'retry_after', message: 'the flow asked to be run again later' };
+      const error = {
+        code: 'retry_after' satisfies FailureCode,
+        message: 'the flow asked to be run again later',
+      };
       const outcome = failed(report, random, error);
       return verdict.delayMs === null ? outcome : { ...outcome, delayMs: verdict.delayMs };
     }
   }
 }
 
-function failed(
-  report: CallReport,
-  random: Random,
-  error: { readonly code: string; readonly message: string },
-): Extract<Outcome, { kind: 'failed' }> {
+function failed(report: CallReport, random: Random, error: WorkError): Extract<Outcome, { kind: 'failed' }> {
   const delayMs = retryDelayMs(report.retry, report.item.failures + 1, random);
   return { kind: 'failed', error, delayMs };
 }

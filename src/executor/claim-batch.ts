@@ -1,4 +1,4 @@
-import type { Outcome } from '../core/outcome.js';
+import type { FailureCode, Outcome } from '../core/outcome.js';
 import type { Random } from '../core/random.js';
 import { DEFAULT_RETRY, retryDelayMs } from '../core/retry.js';
 import { loadedToFlowEvent } from '../packs/flow-event.js';
@@ -112,5 +112,5 @@ const EVENT_MISSING: Outcome = {
 
 function unreadable(item: ClaimedItem, error: unknown, random: Random): Outcome {
   const delayMs = retryDelayMs(DEFAULT_RETRY, item.failures + 1, random);
-  return { kind: 'failed', error: workError('event_unreadable', error), delayMs };
+  return { kind: 'failed', error: workError('event_unreadable' satisfies FailureCode, error), delayMs };
 }

@@ -6,7 +6,7 @@
  *
  * Knows the store only as a `WorkItemService`, through the parts it is given.
  */
-import type { Outcome } from '../core/outcome.js';
+import type { FailureCode, Outcome } from '../core/outcome.js';
 import { DEFAULT_RETRY, retryDelayMs } from '../core/retry.js';
 import { type DrainStage, Stopwatch } from '../core/stopwatch.js';
 import type { RunTrace, Tracing } from '../core/tracing.js';
@@ -40,7 +40,7 @@ interface Execution {
   trace: RunTrace | null;
 }
 
-const EXECUTOR_CRASH = 'executor_crash';
+const EXECUTOR_CRASH: FailureCode = 'executor_crash';
 
 export class Executor {
   readonly #parts: ExecutorParts;

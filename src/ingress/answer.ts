@@ -1,6 +1,6 @@
 import { ERRORS } from '../core/errors.js';
 import type { MaterializeResult } from '../store/store.js';
-import type { AdmissionDecision, RefusalCode } from './decision.js';
+import { type AdmissionDecision, REFUSAL_CODES, type RefusalCode } from './decision.js';
 
 /** One HTTP answer, whole; neither transport adds to its meaning. */
 export interface Answer {
@@ -79,28 +79,8 @@ export function overloaded(retryAfterSeconds: number): Answer {
 /** One for each second of 1 to 120. */
 const OVERLOADED = new Map<number, Answer>();
 
-const CODES: Readonly<Record<RefusalCode, true>> = {
-  bad_request: true,
-  invalid_signature: true,
-  handshake_refused: true,
-  unknown_route: true,
-  method_not_allowed: true,
-  request_timeout: true,
-  pack_retired: true,
-  payload_too_large: true,
-  body_fragmented: true,
-  unsupported_encoding: true,
-  headers_too_large: true,
-  internal: true,
-  overloaded: true,
-  store_unavailable: true,
-  commit_deadline: true,
-  paused: true,
-  draining: true,
-};
-
 /** Built once: a refusal under overload costs no more than a look-up. */
-const PROBLEMS = new Map((Object.keys(CODES) as RefusalCode[]).map((code) => [code, build(code)]));
+const PROBLEMS = new Map(REFUSAL_CODES.map((code) => [code, build(code)]));
 
 /** The answer to a stored receipt: 202 when something new was stored, 200 for an exact duplicate. */
 export function acknowledgement(result: MaterializeResult): Answer {

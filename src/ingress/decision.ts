@@ -2,26 +2,27 @@ import type { ErrorCode } from '../core/errors.js';
 import type { AdmissionStage, StageTimes } from '../core/stopwatch.js';
 
 /** The codes of the error table that a sender can meet at the ingress. */
-export type RefusalCode = Extract<
-  ErrorCode,
-  | 'bad_request'
-  | 'invalid_signature'
-  | 'handshake_refused'
-  | 'unknown_route'
-  | 'method_not_allowed'
-  | 'request_timeout'
-  | 'pack_retired'
-  | 'payload_too_large'
-  | 'body_fragmented'
-  | 'unsupported_encoding'
-  | 'headers_too_large'
-  | 'internal'
-  | 'overloaded'
-  | 'store_unavailable'
-  | 'commit_deadline'
-  | 'paused'
-  | 'draining'
->;
+export const REFUSAL_CODES = [
+  'bad_request',
+  'invalid_signature',
+  'handshake_refused',
+  'unknown_route',
+  'method_not_allowed',
+  'request_timeout',
+  'pack_retired',
+  'payload_too_large',
+  'body_fragmented',
+  'unsupported_encoding',
+  'headers_too_large',
+  'internal',
+  'overloaded',
+  'store_unavailable',
+  'commit_deadline',
+  'paused',
+  'draining',
+] as const satisfies readonly ErrorCode[];
+
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 /**
  * How one request ended; each request counts once. Closed and low-cardinality, so that it can label a counter:
@@ -30,23 +31,26 @@ export type RefusalCode = Extract<
  * - `handshake`: answered and not stored;
  * - `truncated`: the sender went away before its body was complete.
  */
-export type AdmissionDecision =
-  | 'accepted'
-  | 'duplicate'
-  | 'conflict'
-  | 'quarantined'
-  | 'handshake'
-  | 'truncated'
-  | RefusalCode;
+export const ADMISSION_DECISIONS = [
+  'accepted',
+  'duplicate',
+  'conflict',
+  'quarantined',
+  'handshake',
+  'truncated',
+  ...REFUSAL_CODES,
+] as const;
+
+export type AdmissionDecision = (typeof ADMISSION_DECISIONS)[number];
 
 /**
  * What there was too much of when a request was refused as `overloaded`:
  * - `requests`, `bytes`: its namespace's share of what may be in flight;
  * - `unverified`: the share of its route in what may be read and verified at one time;
  * - `commit_wait`: its commit would have to wait too long, at the measured rate of commits;
- * - `queue_age`: the same, and what waits is older than the target already.
+ * - `commit_queue_age`: the same, and what waits for its commit is older than the target already.
  */
-export const SHED_REASONS = ['requests', 'bytes', 'unverified', 'commit_wait', 'queue_age'] as const;
+export const SHED_REASONS = ['requests', 'bytes', 'unverified', 'commit_wait', 'commit_queue_age'] as const;
 
 export type ShedReason = (typeof SHED_REASONS)[number];
 

@@ -42,8 +42,10 @@ export interface GroupCommitOptions {
   readonly deadlineMs?: number;
 }
 
+export const COMMIT_OUTCOMES = ['stored', 'refused', 'unavailable', 'failed'] as const;
+
 export interface CommitReport {
-  readonly outcome: 'stored' | 'refused' | 'unavailable' | 'failed';
+  readonly outcome: (typeof COMMIT_OUTCOMES)[number];
   readonly namespace: string;
   readonly receipts: number;
   /** Of its receipts, as `unitsOf` counts them. */

@@ -12,6 +12,7 @@
  * Pure: it is told the load and the commits, and holds no timer.
  */
 import type { ShedPriority } from '../packs/types.js';
+import type { ShedReason } from './decision.js';
 import { ServiceRate } from './service-rate.js';
 
 /** What waits for a durable commit, in the units of `ServiceRate`. */
@@ -24,6 +25,9 @@ export interface CommitLoad {
   /** Age of the oldest receipt; 0 without one. */
   readonly oldestMs: number;
 }
+
+/** Why the line of commits takes nobody in. */
+type LineReason = Extract<ShedReason, 'commit_wait' | 'commit_queue_age'>;
 
 export interface ShedSettings {
   /** How long who is admitted waits for his commit while more comes than the store can take. */
@@ -59,7 +63,7 @@ export class ShedController {
   }
 
   /** Before the body is read. `null`: come in. */
-  judge(priority: ShedPriority, units: number, load: CommitLoad): 'commit_wait' | 'queue_age' | null {
+  judge(priority: ShedPriority, units: number, load: CommitLoad): LineReason | null {
     this.#observe(load);
     const { targetMs, burstMs } = this.#settings;
     const limit = this.#limit(priority, load, this.#isSaturated ? targetMs : burstMs);
@@ -70,7 +74,7 @@ export class ShedController {
    * For who was let in and is verified by now: turned away only where the line has grown meanwhile beyond what a burst
    * may, since the work on the request is done.
    */
-  judgeVerified(priority: ShedPriority, units: number, load: CommitLoad): 'commit_wait' | 'queue_age' | null {
+  judgeVerified(priority: ShedPriority, units: number, load: CommitLoad): LineReason | null {
     this.#observe(load);
     return this.#verdict(this.#limit(priority, load, this.#settings.burstMs), units, load);
   }
@@ -90,9 +94,9 @@ export class ShedController {
     return this.rate.lastUnits >= this.#settings.groupUnits * FULL;
   }
 
-  #verdict(limit: number, units: number, load: CommitLoad): 'commit_wait' | 'queue_age' | null {
+  #verdict(limit: number, units: number, load: CommitLoad): LineReason | null {
     if (load.units === 0 || load.units + units <= limit) return null;
-    return load.oldestMs > this.#settings.targetMs ? 'queue_age' : 'commit_wait';
+    return load.oldestMs > this.#settings.targetMs ? 'commit_queue_age' : 'commit_wait';
   }
 
   #observe({ oldestMs }: CommitLoad): void {

@@ -2,7 +2,7 @@
  * Every metric of `/metrics`: the one list that the registry is built from and that `docs/metrics.md`, the dashboard
  * and the alert rules are checked against. Names and units follow Prometheus (base units, `_total` for counters).
  *
- * Labels are few by rule: what the operator configured (namespace, pack, route), or a closed set of this house. Nothing
+ * Labels are few by rule: what the operator configured (namespace, pack, route), or a closed set (`label-words.ts`). Nothing
  * that a sender wrote, no key and no id ever labels a metric. Histograms have no namespace: it would multiply buckets.
  */
 export interface Metric {
@@ -347,10 +347,6 @@ type NamesOf<Type extends Metric['type']> = {
 export type CounterName = NamesOf<'counter'>;
 export type GaugeName = NamesOf<'gauge'>;
 export type HistogramName = NamesOf<'histogram'>;
-
-export type LabelsOf<Name extends MetricName> = Readonly<
-  Record<(typeof METRICS)[Name]['labels'][number], string>
->;
 
 /** What exists in a process like this one. */
 export interface MetricScope {

@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { LabelsOf } from './label-words.js';
 import {
   type CounterName,
   type GaugeName,
   type HistogramName,
-  type LabelsOf,
   METRICS,
   type Metric,
   type MetricName,

@@ -2,11 +2,11 @@ import type { Clock } from '../core/clock.js';
 import { QUEUE_CLASSES } from '../core/work.js';
 import type { IngressLoad } from '../ingress/server.js';
 import type { ShapeOccupancy } from '../scheduler/central-claim-scheduler.js';
-import type { Store } from '../store/store.js';
+import { POOL_NAMES, type Store } from '../store/store.js';
 import type { MetricSet } from './metric-set.js';
 import type { PackDirectory } from './pack-names.js';
 
-interface PoolGaugeOf {
+interface PackPoolGauge {
   readonly slots: number;
   readonly occupancy: readonly ShapeOccupancy[];
 }
@@ -19,7 +19,7 @@ export interface GaugeSources {
   readonly ingressLoad: () => IngressLoad;
   readonly heldLeases: () => number;
   /** What runs here, by pack id; a pack that is paused has nothing. */
-  readonly pools: () => ReadonlyMap<number, PoolGaugeOf>;
+  readonly pools: () => ReadonlyMap<number, PackPoolGauge>;
 }
 
 /** A scrape does without a reading that takes longer: a store that is out must not take the other metrics with it. */
@@ -116,7 +116,10 @@ export class ScrapedGauges {
   }
 
   async #readPools(): Promise<void> {
-    for (const [pool, gauge] of Object.entries(await this.#sources.store.pools())) {
+    const pools = await this.#sources.store.pools();
+    for (const pool of POOL_NAMES) {
+      const gauge = pools[pool];
+      if (gauge === undefined) continue;
       this.#metrics.set('lanehead_store_pool_max_connections', { pool }, gauge.size);
       this.#metrics.set('lanehead_store_pool_connections', { pool, state: 'leased' }, gauge.leased);
       this.#metrics.set('lanehead_store_pool_connections', { pool, state: 'idle' }, gauge.idle);

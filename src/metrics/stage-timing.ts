@@ -1,9 +1,11 @@
-import type { StageTimes } from '../core/stopwatch.js';
+import type { AdmissionStage, DrainStage, StageTimes } from '../core/stopwatch.js';
 import type { AdmissionDecision, DecisionDetails } from '../ingress/decision.js';
 import type { FlowLog } from '../packs/types.js';
 import type { WorkEventMap } from '../scheduler/work-events.js';
 import type { MetricSet } from './metric-set.js';
 import type { PackDirectory } from './pack-names.js';
+
+type Stage = AdmissionStage | DrainStage;
 
 /**
  * Where the time of each request and each item went (MET-5, FLG-4): one log line each, and a histogram of the stages.
@@ -51,9 +53,9 @@ export class StageTiming {
     });
   }
 
-  #note(stages: StageTimes<string>): Record<string, number> {
+  #note(stages: StageTimes<Stage>): Record<string, number> {
     const stagesMs: Record<string, number> = {};
-    for (const [stage, elapsedMs] of Object.entries(stages) as [string, number][]) {
+    for (const [stage, elapsedMs] of Object.entries(stages) as [Stage, number][]) {
       this.#metrics?.observe('lanehead_stage_duration_seconds', { stage }, elapsedMs / 1_000);
       stagesMs[stage] = rounded(elapsedMs);
     }

@@ -2,6 +2,7 @@ import type { ProcessMeter } from '../core/process-meter.js';
 import type { WorkEvents } from '../scheduler/work-events.js';
 import { AdmissionMetrics } from './admission-metrics.js';
 import { countFromZero } from './count-from-zero.js';
+import type { LabelsOf } from './label-words.js';
 import type { MetricScope } from './metric-list.js';
 import { MetricSet } from './metric-set.js';
 import type { PackDirectory } from './pack-names.js';
@@ -13,7 +14,7 @@ export interface SystemMetricsOptions {
   readonly scope: MetricScope;
   readonly packs: PackDirectory;
   readonly meter: ProcessMeter;
-  readonly info: { readonly version: string; readonly role: string };
+  readonly info: Pick<LabelsOf<'lanehead_info'>, 'version' | 'role'>;
   /** Of each pack in each namespace. */
   readonly maxProcessingRows: number;
 }

@@ -1,14 +1,10 @@
-import { LIMIT_SCOPES } from '../core/limits.js';
+import { FAILURE_CODES } from '../core/outcome.js';
 import { QUEUE_CLASSES } from '../core/work.js';
-import type { ExecutorShape } from '../scheduler/shapes.js';
 import type { WorkEventMap, WorkEvents } from '../scheduler/work-events.js';
 import type { ClaimedItem } from '../store/store.js';
+import { scopeOf } from './label-words.js';
 import type { MetricSet } from './metric-set.js';
 import type { PackDirectory } from './pack-names.js';
-
-/** `interactive+default`, `bulk`, or `all`: what the slots of a shape may run. */
-const scopeOf = ({ queueClasses }: Pick<ExecutorShape, 'queueClasses'>): string =>
-  queueClasses.length === 0 ? 'all' : queueClasses.join('+');
 
 /** MET-3: what the scheduler decided and found, and what became of the work. */
 export class WorkMetrics {
@@ -44,7 +40,7 @@ export class WorkMetrics {
       metrics.count('lanehead_outcomes_unreported_total', packOf(item.packId)),
     );
     events.on('abandoned', ({ item, stage }) => {
-      const labels = { ...packOf(item.packId), stage: stage === 'flow' ? 'flow' : 'batch_read' };
+      const labels = { ...packOf(item.packId), stage: stage === 'flow' ? stage : ('batch_read' as const) };
       metrics.count('lanehead_calls_abandoned_total', labels);
     });
   }
@@ -101,8 +97,10 @@ export class WorkMetrics {
       outcome: outcome.kind,
       state,
     });
-    if (outcome.kind === 'failed' && state === 'pending')
-      metrics.count('lanehead_work_retries_total', { namespace, pack, route, reason: outcome.error.code });
+    if (outcome.kind === 'failed' && state === 'pending') {
+      const reason = FAILURE_CODES.find((code) => code === outcome.error.code) ?? 'other';
+      metrics.count('lanehead_work_retries_total', { namespace, pack, route, reason });
+    }
     metrics.observe('lanehead_work_duration_seconds', { pack, route }, elapsedMs / 1_000);
     const { queue_wait: waitedMs, flow: flowMs } = stages;
     if (waitedMs !== undefined)

@@ -34,8 +34,10 @@ export const DEFAULT_PRESSURE: PressureLimits = {
 
 export const PROBES = Object.keys(DEFAULT_PRESSURE) as readonly Probe[];
 
+export const CLAIM_DECISIONS = ['granted', 'reduced', 'stale_only', 'denied'] as const;
+
 export interface ClaimDecision {
-  readonly kind: 'granted' | 'reduced' | 'stale_only' | 'denied';
+  readonly kind: (typeof CLAIM_DECISIONS)[number];
   /** What it was for; `null`: nothing is pressed. */
   readonly probe: Probe | 'degraded' | 'admission' | null;
   /** At most what was asked for; 0 when denied. */

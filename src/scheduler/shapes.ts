@@ -12,8 +12,10 @@
  */
 import { QUEUE_CLASSES, type QueueClass, type QueueProfile } from '../core/work.js';
 
+export const SHAPE_NAMES = ['sole', 'latency', 'bulk', 'shared'] as const;
+
 export interface ExecutorShape {
-  readonly name: 'sole' | 'latency' | 'bulk' | 'shared';
+  readonly name: (typeof SHAPE_NAMES)[number];
   /** Eligibility filter of its slots (QCL-1); empty means all classes. */
   readonly queueClasses: readonly QueueClass[];
   /** Soft affinities (QCL-3), one for each claim that brings something, in turn; an empty one is the historical order. */
@@ -41,6 +43,9 @@ const LATENCY: ExecutorShape = {
 const BULK_ONLY: ExecutorShape = { name: 'bulk', queueClasses: ['bulk'], preferences: NO_PREFERENCE };
 const BULK_FIRST: ExecutorShape = { name: 'bulk', queueClasses: [], preferences: [['bulk']] };
 const SHARED: ExecutorShape = { name: 'shared', queueClasses: [], preferences: NO_PREFERENCE };
+
+/** All there are. */
+export const SHAPES: readonly ExecutorShape[] = [SOLE, LATENCY, BULK_ONLY, BULK_FIRST, SHARED];
 
 const BULK: Readonly<Record<QueueProfile, ExecutorShape>> = {
   reserved: BULK_ONLY,

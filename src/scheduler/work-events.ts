@@ -5,6 +5,8 @@ import type { ClaimedItem, ClaimResult } from '../store/store.js';
 import type { ClaimDecision } from './claim-limiter.js';
 import type { ExecutorShape } from './shapes.js';
 
+export const SCAN_KINDS = ['peek', 'claim', 'reclaim'] as const;
+
 /** What happens to work in this process, for statistics, logs and tests. Nothing here decides anything. */
 export interface WorkEventMap {
   /** The claim limiter decided on a scan that is about to begin (PRS-2, MET-3). */
@@ -19,7 +21,7 @@ export interface WorkEventMap {
   /** One look at the queue ended: a `peek`, or a `claim` with what it brought; `reclaim`: of expired leases alone. */
   scanned: {
     readonly packId: number;
-    readonly kind: 'peek' | 'claim' | 'reclaim';
+    readonly kind: (typeof SCAN_KINDS)[number];
     /** Whose slots the scan was for. */
     readonly shape: ExecutorShape['name'];
     /** Items it could bring; 0 for a peek. */

@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.js';
 import type { Random } from '../core/random.js';
-import type { Driver, PoolGauge } from './driver.js';
+import type { Driver } from './driver.js';
 import { migrate, schemaStatus } from './migrations/migrator.js';
 import { type Plan, read } from './plan.js';
 import { retrying } from './retrying.js';
 import { ping } from './statements/migrate.js';
-import type { ClaimRequest, InstalledPack, Store } from './store.js';
+import type { ClaimRequest, InstalledPack, PoolGauges, Store } from './store.js';
 import * as authority from './verbs/authority.js';
 import * as claims from './verbs/claim.js';
 import { finalize } from './verbs/finalize.js';
@@ -88,7 +88,7 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
 /** From the second try on, what an unanswered COMMIT claimed under this token is adopted. */
 const adopts = ({ repeat = false }: ClaimRequest, attempt: number): boolean => repeat || attempt > 1;
 
-function poolsOf(driver: Driver, foreground: Driver): Readonly<Record<string, PoolGauge>> {
+function poolsOf(driver: Driver, foreground: Driver): PoolGauges {
   const named = foreground === driver ? { shared: driver } : { drain: driver, admission: foreground };
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, one]) => {

@@ -305,6 +305,9 @@ export interface HeldResult {
 
 // ── the whole ────────────────────────────────────────────────────────────────────────────────────────────
 
+export const POOL_NAMES = ['drain', 'admission', 'shared'] as const;
+export type PoolGauges = { readonly [Name in (typeof POOL_NAMES)[number]]?: PoolGauge };
+
 /** How hard the store is pressed, from what was measured in passing. What an engine does not have is `null`. */
 export interface StorePressure extends DriverPressure {
   /** Calls that wait for the store thread. */
@@ -349,7 +352,7 @@ export interface Store extends WorkItemService {
   /** Answered beside the queue of other calls, without a statement. */
   pressure(): Promise<StorePressure>;
   /** The same for the connections: `drain` and `admission`, or `shared` by both; nothing where there is no pool. */
-  pools(): Promise<Readonly<Record<string, PoolGauge>>>;
+  pools(): Promise<PoolGauges>;
   /** One short statement; rejects with `StoreOutage` when the database cannot be reached. */
   ping(): Promise<void>;
   /** Idempotent; later calls of other verbs reject. */

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { FREE_LABELS, LABEL_WORDS, wordsOf } from '../../src/metrics/label-words.js';
 import { METRICS, type Metric } from '../../src/metrics/metric-list.js';
 import { ROOT, sourceText } from './sources.js';
 
@@ -14,7 +15,7 @@ const HEAD = `# Metrics
 
 What \`/metrics\` on the admin listener answers. This page is written from \`src/metrics/metric-list.ts\` (\`npm run metrics\`).
 
-Labels are what an operator configured (\`namespace\`, \`pack\`, \`route\`) or one of a closed set of words. No key, no id and nothing a
+Labels are what an operator configured (\`namespace\`, \`pack\`, \`route\`) or one of a closed set of words, listed below. No key, no id and nothing a
 sender wrote is a label. Histograms have no \`namespace\`, which would multiply their buckets. Gauges of the queue are read from the
 database at the scrape, bounded by the processing budget and not by the backlog; all processes of one database report the same.
 
@@ -25,8 +26,30 @@ function page(): string {
     const names = labels.map((label) => `\`${label}\``).join(', ');
     return `| \`${name}\` | ${type} | ${names} | ${help}${only ? ` (${WHERE[only]})` : ''} |`;
   });
-  return `${HEAD}| Name | Type | Labels | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+  return `${HEAD}| Name | Type | Labels | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n\n${words()}`;
 }
+
+/** A row for each label and set of words, with the metrics that have it. */
+function words(): string {
+  const rows = new Map<string, string[]>();
+  for (const [name, { labels }] of Object.entries(metrics)) {
+    for (const label of labels) {
+      const closed = wordsOf(name, label);
+      if (closed === null) continue;
+      const row = `| \`${label}\` | ${closed.map((word) => `\`${word}\``).join(', ')} |`;
+      rows.set(row, [...(rows.get(row) ?? []), `\`${name}\``]);
+    }
+  }
+  const lines = [...rows].map(([row, names]) => `${row} ${names.join(', ')} |`);
+  return `${WORDS_HEAD}| Label | Words | Of |\n|---|---|---|\n${lines.join('\n')}\n`;
+}
+
+const WORDS_HEAD = `## The words of the labels
+
+\`decision\` of a request that was refused is a code of [errors](errors.md). What \`shape\`, \`scope\`, \`probe\` and the decisions of the
+claim limiter mean is said in [observability](observability.md#words).
+
+`;
 
 const WHERE = {
   sqlite: 'on SQLite',
@@ -42,25 +65,11 @@ describe('the list of metrics', () => {
   });
 
   test('[MET-5] follows the conventions, and labels nothing that a sender could widen', () => {
-    const LABELS = [
-      ...[
-        'namespace',
-        'pack',
-        'route',
-        'queue_class',
-        'scope',
-        'shape',
-        'decision',
-        'reason',
-        'outcome',
-        'state',
-      ],
-      ...['probe', 'limit', 'kind', 'stage', 'pool', 'source', 'version', 'engine', 'role'],
-    ];
     for (const [name, { type, labels, buckets }] of Object.entries(metrics)) {
       expect(name).toMatch(/^(lanehead|process|nodejs)_[a-z0-9_]+$/);
       expect({ name, isTotal: name.endsWith('_total') }).toEqual({ name, isTotal: type === 'counter' });
-      expect({ name, unknown: labels.filter((label) => !LABELS.includes(label)) }).toEqual({
+      const free = labels.filter((label) => wordsOf(name, label) === null);
+      expect({ name, unknown: free.filter((label) => !FREE_LABELS.some((one) => one === label)) }).toEqual({
         name,
         unknown: [],
       });
@@ -68,6 +77,8 @@ describe('the list of metrics', () => {
       expect(name).not.toMatch(/_(ms|milliseconds|percent|kb|mb)(_|$)/);
       if (type === 'histogram') expect(labels).not.toContain('namespace');
     }
+    for (const [name, closed] of Object.entries(LABEL_WORDS))
+      expect(metrics[name]!.labels).toEqual(expect.arrayContaining(Object.keys(closed)));
   });
 });
 

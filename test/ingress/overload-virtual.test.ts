@@ -82,7 +82,7 @@ for (const [kind, commitMs] of Object.entries({
     expect(load.stored).toHaveLength(admitted.length);
     const { decisions, shed } = load.counts;
     expect(decisions).toEqual({ accepted: admitted.length, overloaded: refused.length });
-    expect((shed.commit_wait ?? 0) + (shed.queue_age ?? 0)).toBe(refused.length);
+    expect((shed.commit_wait ?? 0) + (shed.commit_queue_age ?? 0)).toBe(refused.length);
   });
 
   test(`[ADM-2, PRS-1] Retry-After obeyed (${kind}): everything is stored once, and refusals end`, async () => {

@@ -1,5 +1,6 @@
 import { register } from 'prom-client';
 import { describe, expect, test } from 'vitest';
+import { wordsOf } from '../../src/metrics/label-words.js';
 import { METRICS, type Metric, type MetricScope, metricNames } from '../../src/metrics/metric-list.js';
 import type { Exposition } from '../support/exposition.js';
 import { sumOf } from '../support/exposition.js';
@@ -29,6 +30,8 @@ function expectListed(exposition: Exposition, scope: MetricScope): void {
       const expected =
         metric.type === 'histogram' && 'le' in labels ? [...metric.labels, 'le'] : metric.labels;
       expect({ name, labels: Object.keys(labels).sort() }).toEqual({ name, labels: [...expected].sort() });
+      for (const [label, word] of Object.entries(labels))
+        expect(wordsOf(name, label) ?? [word], `${label} of ${name}`).toContain(word);
     }
   }
 }

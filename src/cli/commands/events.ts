@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { LaneheadError } from '../../core/errors.js';
-import type { WorkItemState } from '../../core/work.js';
+import { WORK_ITEM_STATES, type WorkItemState } from '../../core/work.js';
 import type { EventDetail, EventSummary, WorkItemView } from '../../store/store.js';
 import { cursorOption, databaseOption, jsonOption, limitOption } from '../options.js';
 import { type Column, neutralize, table, timeText } from '../output.js';
@@ -17,10 +17,6 @@ interface ListFlags extends DatabaseFlags {
   readonly json?: boolean;
 }
 
-const STATES: readonly WorkItemState[] = [
-  ...(['pending', 'processing', 'held', 'completed', 'skipped', 'dead', 'coalesced'] as const),
-];
-
 export function addEventCommands(program: Command, terminal: Terminal): void {
   const events = program.command('events').description('look at stored Events');
   events
@@ -28,7 +24,7 @@ export function addEventCommands(program: Command, terminal: Terminal): void {
     .description('Events in the order they arrived')
     .option('--namespace <name>', 'of this namespace')
     .option('--pack <name>', 'of this pack')
-    .addOption(new Option('--state <state>', 'whose work is in this state').choices(STATES))
+    .addOption(new Option('--state <state>', 'whose work is in this state').choices(WORK_ITEM_STATES))
     .option('--source <key>', 'of this source')
     .addOption(limitOption())
     .addOption(cursorOption())
