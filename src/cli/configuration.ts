@@ -127,8 +127,14 @@ function admission(reader: SettingsReader): NonNullable<LaneheadOptions['admissi
   });
   const { targetWaitMs, commitDeadlineMs } = admissionSettings(given);
   if (2 * targetWaitMs > commitDeadlineMs) {
-    const setting = target ?? { name: 'LANEHEAD_COMMIT_DEADLINE_MS', isFlag: false };
-    reader.refuse(setting, 'the deadline of a commit must be at least twice the target of its wait');
+    const [least, most] = ['LANEHEAD_TARGET_WAIT_MS', 'LANEHEAD_COMMIT_DEADLINE_MS'] as const;
+    if (target !== null)
+      reader.refuse(target, `must be at most half of ${most}, which is ${commitDeadlineMs}`);
+    else
+      reader.refuse(
+        { name: most, isFlag: false },
+        `must be at least twice ${least}, which is ${targetWaitMs}`,
+      );
   }
   return given;
 }

@@ -6,7 +6,10 @@ export const DEV_DATABASE_URL = 'sqlite:./lanehead-dev.db';
 
 /** Options that several commands share, each a new one: commander keeps state in them. */
 export const databaseOption = (otherwise: string = DEFAULT_DATABASE_URL): Option =>
-  new Option('--db <url>', `sqlite:<path> or mysql://user@host/db; default DATABASE_URL, then ${otherwise}`);
+  new Option(
+    '--db <url>',
+    `sqlite:<path> or mysql://user@host/db; default DATABASE_URL or DATABASE_URL_FILE, then ${otherwise}`,
+  );
 
 export const jsonOption = (): Option =>
   new Option('--json', 'one JSON value on stdout; failures as JSON on stderr');

@@ -59,7 +59,10 @@ async function withSchema<T>(
 ): Promise<T> {
   // A misspelt path must not look like an empty database.
   if (!databaseExists(databaseUrl)) {
-    throw new LaneheadError('schema_missing', `there is no database at ${databaseUrl}`);
+    throw new LaneheadError('schema_missing', `there is no database at ${databaseUrl}`, {
+      action:
+        'Name the right one with --db or DATABASE_URL; lanehead migrate up would create an empty one there.',
+    });
   }
   return await withStore(databaseUrl, unsafeDurability, async (store) => {
     const { pending, unknown } = await store.schemaStatus();

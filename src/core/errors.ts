@@ -74,7 +74,7 @@ export const ERRORS = {
     action: 'Send it again after Retry-After, to another process.',
   },
   // configuration and packs
-  invalid_pack: { status: null, title: 'Invalid pack', action: 'Correct the fields named in the message.' },
+  invalid_pack: { status: null, title: 'Invalid pack', action: 'Correct what the message names.' },
   invalid_configuration: {
     status: null,
     title: 'Invalid configuration',
@@ -113,6 +113,11 @@ export const ERRORS = {
     title: 'An applied migration differs',
     action: 'Restore the migration file; write a new one for changes.',
   },
+  not_idle: {
+    status: null,
+    title: 'Work is left',
+    action: 'Give it more time; lanehead stats shows what is left.',
+  },
   not_found: { status: 404, title: 'Not found', action: 'Check the id.' },
   invalid_argument: {
     status: null,
@@ -126,15 +131,18 @@ export type ErrorCode = keyof typeof ERRORS;
 /** Every failure that Lanehead reports on purpose. `detail` says which field, row or setting; it holds no secret. */
 export class LaneheadError extends Error {
   readonly code: ErrorCode;
+  readonly #action: string | undefined;
 
-  constructor(code: ErrorCode, detail: string, options?: ErrorOptions) {
+  /** @param options `action`: what to do in this case, where the table's word does not fit */
+  constructor(code: ErrorCode, detail: string, options?: ErrorOptions & { readonly action?: string }) {
     super(detail, options);
     this.name = 'LaneheadError';
     this.code = code;
+    this.#action = options?.action;
   }
 
   get action(): string {
-    return ERRORS[this.code].action;
+    return this.#action ?? ERRORS[this.code].action;
   }
 
   get status(): number | null {

@@ -1,7 +1,15 @@
 import { type FastifyInstance, fastify } from 'fastify';
-import { LaneheadError } from '../core/errors.js';
+import { ERRORS, LaneheadError } from '../core/errors.js';
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
+
+const NOT_SERVED = JSON.stringify({
+  type: 'urn:lanehead:error:not_found',
+  title: ERRORS.not_found.title,
+  status: ERRORS.not_found.status,
+  code: 'not_found',
+  detail: 'GET /livez, /readyz or /metrics.',
+});
 
 /**
  * Health and metrics on a port of its own, for those who must not reach the webhook port. Loopback only: what else will
@@ -19,6 +27,9 @@ export async function openAdminListener(
     throw new LaneheadError('invalid_configuration', `the admin listener binds loopback only, not ${host}`);
   }
   const app: FastifyInstance = fastify();
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).type('application/problem+json').send(NOT_SERVED),
+  );
   for (const path of ['/livez', '/readyz']) {
     app.get(path, async (_request, reply) => {
       const response = await handle(new Request(`http://admin${path}`));

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.js';
+import { LaneheadError } from '../core/errors.js';
 import type { ClassStats, Stats, Store } from '../store/store.js';
 
 const MIN_REST_MS = 20;
@@ -13,7 +14,7 @@ const isIdle = (stats: Stats): boolean =>
 
 /**
  * Resolves with the last statistics when nothing in the database can move any more, retries included.
- * @throws Error after `timeoutMs`, saying what is left
+ * @throws LaneheadError `not_idle` after `timeoutMs`, saying what is left
  */
 export async function drainUntilIdle(
   store: Pick<Store, 'stats'>,
@@ -25,7 +26,7 @@ export async function drainUntilIdle(
     const stats = await store.stats({ exact: true });
     if (isIdle(stats)) return stats;
     if (clock.monotonic() >= until) {
-      throw new Error(`not idle after ${timeoutMs} ms: ${JSON.stringify(stats.packs)}`);
+      throw new LaneheadError('not_idle', `not idle after ${timeoutMs} ms: ${JSON.stringify(stats.packs)}`);
     }
     await clock.sleep(restMs);
   }

@@ -11,9 +11,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Cancel, Clock } from '../core/clock.js';
 import { isLaneheadError, LaneheadError } from '../core/errors.js';
+import { compareVersions } from '../core/versions.js';
 import { type ResolvedRoute, type ResolveRoute, routesOf, type ServedPack } from '../ingress/route-table.js';
 import type { Pack } from '../packs/types.js';
 import type { Store } from '../store/store.js';
+import type { LaneheadOptions } from './options.js';
 
 const REFRESH_MS = 2_000;
 
@@ -37,6 +39,7 @@ export interface PackChoice {
 export class Installations {
   readonly #store: Pick<Store, 'installPacks' | 'listPacks'>;
   readonly #clock: Clock;
+  readonly #onBehind: (served: ServedPack) => void;
   #namespaces: readonly string[] = [];
   #served: readonly ServedPack[] = [];
   #resolve: ResolveRoute = () => null;
@@ -45,9 +48,15 @@ export class Installations {
   #cancel: Cancel = () => undefined;
   #closed = false;
 
-  constructor(store: Pick<Store, 'installPacks' | 'listPacks'>, clock: Clock) {
+  /** @param onBehind told of a pack that is older than what is installed: it is served, and gives back what it does not know */
+  constructor(
+    store: Pick<Store, 'installPacks' | 'listPacks'>,
+    clock: Clock,
+    onBehind: (served: ServedPack) => void = () => undefined,
+  ) {
     this.#store = store;
     this.#clock = clock;
+    this.#onBehind = onBehind;
   }
 
   /** Each installation with the pack that this process runs for it. */
@@ -68,14 +77,16 @@ export class Installations {
     return this.#oneAtATime(async () => {
       // Not before it is this one's turn: a choice on its way may change them.
       const namespaces = given ?? this.#namespaces;
-      const wanted = namespaces.flatMap((namespace) => packs.map((pack) => ({ namespace, pack })));
-      requireSecrets(wanted);
+      const wanted = scopesOf(packs, namespaces);
+      requireSecrets({ packs, namespaces });
       const installed = await this.#store.installPacks(
         wanted.map(({ namespace, pack }) => ({ namespace, pack: pack.name, version: pack.version })),
       );
       const served = wanted.map(({ pack }, place) => ({ pack, installed: installed[place]! }));
       await this.#serve(served);
       this.#namespaces = namespaces;
+      for (const one of served)
+        if (compareVersions(one.pack.version, one.installed.version) < 0) this.#onBehind(one);
     });
   }
 
@@ -146,10 +157,13 @@ export class Installations {
   }
 }
 
+const scopesOf = (packs: readonly Pack[], namespaces: readonly string[]) =>
+  namespaces.flatMap((namespace) => packs.map((pack) => ({ namespace, pack })));
+
 /** Resolves every secret once for each namespace, so that one that is missing changes nothing. */
-function requireSecrets(wanted: readonly { readonly namespace: string; readonly pack: Pack }[]): void {
+export function requireSecrets({ packs, namespaces }: Pick<LaneheadOptions, 'packs' | 'namespaces'>): void {
   const problems: string[] = [];
-  for (const { namespace, pack } of wanted) {
+  for (const { namespace, pack } of scopesOf(packs, namespaces)) {
     for (const route of pack.routes.values()) {
       try {
         route.verify.prepare({ namespace, pack: pack.name, route: route.name });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { LaneheadError } from '../core/errors.js';
 import { evenWithOtherFaults, faultsOf } from '../packs/schema-parts.js';
 import type { Pack } from '../packs/types.js';
-import { type SupervisorSettings, supervisorProblems } from '../supervisor/supervisor-settings.js';
+import { type SupervisorInput, supervisorProblems } from '../supervisor/supervisor-settings.js';
 import {
   type AdmissionSettings,
   admissionSchema,
@@ -32,7 +32,7 @@ export interface LaneheadOptions {
   /** Where health and metrics are served beside it; default: nowhere, and nothing is counted. */
   readonly admin?: { readonly host?: string; readonly port: number };
   /** Slots, budget, lease and deadlines of the drain. */
-  readonly drain?: Partial<SupervisorSettings>;
+  readonly drain?: SupervisorInput;
   /** Bounds of what comes in, and how long it may wait for its commit. */
   readonly admission?: Partial<AdmissionSettings>;
   /** Body limit of routes that set none. Default 5 MiB. */
@@ -78,7 +78,7 @@ function whole(least: number, most: number) {
 
 const pack = z.custom<Pack>(isPack, { error: 'must be made by definePack', abort: false });
 const namespace = z.string('must be a string').regex(NAMESPACE, {
-  error: ({ input }) => `${JSON.stringify(input)} must match ${NAMESPACE.source}`,
+  error: `must match ${NAMESPACE.source}`,
 });
 const host = z.string('must be an address or a host name').min(1, 'must not be empty').optional();
 const address = z.strictObject({ host, port: whole(0, 65_535) }, 'must be an object with a port');
@@ -106,9 +106,7 @@ const optionsSchema = z
       packs: z.array(pack, 'must be a list of packs').min(1, 'at least one is needed'),
       databaseUrl: databaseUrl.optional(),
       namespaces: z.array(namespace, 'must be a list of names').min(1, 'at least one is needed'),
-      role: z
-        .enum(ROLES, { error: ({ input }) => `${JSON.stringify(input)} is none of ${ROLES.join(', ')}` })
-        .optional(),
+      role: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional(),
       listen: address.optional(),
       admin: address.optional(),
       drain: drain.optional(),

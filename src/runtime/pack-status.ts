@@ -33,7 +33,9 @@ function choose(
   const missing = wanted.filter((namespace) => !chosen.some((one) => one.namespace === namespace));
   if (missing.length > 0 || chosen.length === 0) {
     const where = missing.length > 0 ? ` in ${missing.join(', ')}` : '';
-    throw new LaneheadError('not_found', `no pack ${name} is installed${where}`);
+    throw new LaneheadError('not_found', `no pack ${name} is installed${where}`, {
+      action: 'See lanehead packs list for the names.',
+    });
   }
   const retired = chosen.find((one) => one.status === 'retired');
   if (retired !== undefined) {

@@ -21,7 +21,7 @@ import { createSupervisor, type Supervisor } from '../supervisor/supervisor.js';
 import { openAdminListener } from './admin-listener.js';
 import { CoverageSweep } from './coverage.js';
 import { drainUntilIdle } from './idle.js';
-import { Installations } from './installations.js';
+import { Installations, requireSecrets } from './installations.js';
 import { openServingStore, type ServingStore } from './open-store.js';
 import { type LaneheadOptions, type Settings, settingsOf } from './options.js';
 import { changePackStatus, type PackStatusChange } from './pack-status.js';
@@ -71,6 +71,8 @@ export interface Lanehead {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** A method is called again on another one, not sent to another process. */
+const NOT_RUNNING = 'Call start() first; one that was stopped is over: make a new one with createLanehead.';
 
 interface Parts {
   readonly opened: ServingStore;
@@ -91,7 +93,7 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
   const stopped = new AbortController();
   const running = async (): Promise<Parts> => {
     if (starting === null || stopping !== null)
-      throw new LaneheadError('draining', 'not started, or stopping');
+      throw new LaneheadError('draining', 'not started, or stopping', { action: NOT_RUNNING });
     return await starting;
   };
   /** A stop closes what a change needs: then that is why it failed. */
@@ -101,12 +103,12 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
       await work(parts);
     } catch (error) {
       if (stopping === null) throw error;
-      throw new LaneheadError('draining', 'it was stopped meanwhile', { cause: error });
+      throw new LaneheadError('draining', 'it was stopped meanwhile', { cause: error, action: NOT_RUNNING });
     }
   };
   return {
     async start() {
-      if (stopping !== null) throw new LaneheadError('draining', 'it was stopped; create a new one');
+      if (stopping !== null) throw new LaneheadError('draining', 'it was stopped', { action: NOT_RUNNING });
       starting ??= startParts(settings, stopped.signal);
       const { url, admin } = await starting;
       return { url, adminUrl: admin?.url ?? null };
@@ -167,11 +169,23 @@ async function openParts(
   onFailure: (close: () => unknown) => void,
 ): Promise<Parts> {
   const log = redactingLogger(settings.logger ?? silentLog());
+  // Before a file is created or a schema changed for what could not serve.
+  requireSecrets(settings);
   const opened = await openServingStore(settings);
   onFailure(() => opened.close());
   for (const warning of opened.warnings) log.warn({ engine: opened.store.engine }, warning);
   await unlessStopped(opened.store.migrate());
-  const installations = new Installations(opened.store, systemClock);
+  const installations = new Installations(opened.store, systemClock, ({ pack, installed }) =>
+    log.warn(
+      {
+        pack: pack.name,
+        namespace: installed.namespace,
+        version: pack.version,
+        installed: installed.version,
+      },
+      'an older version of the pack than the installed one is served: events it does not know wait for the newer one',
+    ),
+  );
   onFailure(() => installations.close());
   await unlessStopped(installations.use(settings));
   const signals = await openSignals({ settings, opened, installations, log });

@@ -15,6 +15,7 @@ import type { Supervisor } from '../supervisor/supervisor.js';
 import { type SupervisorSettings, supervisorSettings } from '../supervisor/supervisor-settings.js';
 import { openTracing } from '../tracing/open-telemetry.js';
 import type { Settings } from './options.js';
+import { RareWarning } from './rare-warning.js';
 import { VERSION } from './version.js';
 
 export interface SignalsOptions {
@@ -55,7 +56,12 @@ export class Signals {
   get onDecision(): DecisionObserver {
     const metrics = this.#metrics?.admission;
     const timing = this.#timing;
+    const { clock, log } = this.#options;
+    const shed = new RareWarning(clock, (refused, fields) =>
+      log.warn('requests are refused as overloaded', { ...fields, refused }),
+    );
     return (decision, details) => {
+      if (details?.shed) shed.due({ ...details.subject, reason: details.shed });
       metrics?.decided(decision, details);
       timing?.decided(decision, details);
     };
@@ -73,7 +79,7 @@ export class Signals {
   }
 
   watch(ingress: Pick<Ingress, 'load'>, supervisor: Supervisor | null): void {
-    const { store, clock } = this.#options;
+    const { store, clock, log } = this.#options;
     const timing = this.#timing;
     this.#metrics?.scrapeFrom({
       store,
@@ -89,6 +95,12 @@ export class Signals {
         ),
     });
     if (supervisor === null) return;
+    const denied = new RareWarning(clock, (scans, fields) =>
+      log.warn('the store is pressed: claims are held back', { ...fields, scans }),
+    );
+    supervisor.events.on('claimDecided', ({ packId, decision: { kind, probe } }) => {
+      if (kind === 'denied' || kind === 'stale_only') denied.due({ packId, decision: kind, probe });
+    });
     this.#metrics?.watch(supervisor.events);
     if (timing !== null) supervisor.events.on('finished', (event) => timing.finished(event));
   }

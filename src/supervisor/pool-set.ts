@@ -11,12 +11,15 @@
  */
 import type { FlowLog } from '../packs/types.js';
 import { PackPool, type PoolParts } from './pack-pool.js';
+import { whyItLeaves, whyItOpens } from './pool-change.js';
 import { type PoolPlan, samePool } from './pool-plan.js';
 
 export class PoolSet {
   readonly #parts: PoolParts;
   readonly #live = new Map<number, PackPool>();
   readonly #draining = new Set<PackPool>();
+  /** Why a pack has no pool, or its last one left; for the log alone. */
+  readonly #left = new Map<number, string>();
   #wanted: ReadonlyMap<number, PoolPlan> = new Map();
   #state: 'new' | 'open' | 'closed' = 'new';
   #settling: Promise<void> = Promise.resolve();
@@ -100,13 +103,17 @@ export class PoolSet {
     this.#live.delete(installed.packId);
     this.#draining.add(pool);
     void pool.stop().then(() => this.#draining.delete(pool));
-    const { namespace, generation } = installed;
-    this.#log.info('workers take no more work', { pack: pack.name, namespace, generation });
+    const { packId, namespace, generation } = installed;
+    const reason = whyItLeaves(pool.plan, this.#wanted.get(packId));
+    this.#left.set(packId, reason);
+    this.#log.info('workers take no more work', { pack: pack.name, namespace, generation, reason });
   }
 
   #openMissing(): void {
     for (const plan of this.#wanted.values()) {
-      if (mayServe(plan) && !this.#live.has(plan.installed.packId)) this.#open(plan);
+      const { packId, status } = plan.installed;
+      if (!mayServe(plan)) this.#left.set(packId, status);
+      else if (!this.#live.has(packId)) this.#open(plan);
     }
   }
 
@@ -116,8 +123,9 @@ export class PoolSet {
     this.#live.set(installed.packId, pool);
     pool.start();
     const { workersPerPack, maxProcessingRows } = settings;
-    const { namespace, generation } = installed;
-    const fields = { pack: pack.name, namespace, generation, workersPerPack, maxProcessingRows };
+    const { packId, namespace, generation } = installed;
+    const reason = whyItOpens(this.#left.get(packId));
+    const fields = { pack: pack.name, namespace, generation, reason, workersPerPack, maxProcessingRows };
     this.#log.info('workers started', fields);
   }
 }

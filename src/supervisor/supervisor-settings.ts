@@ -19,11 +19,16 @@ export interface SupervisorSettings {
   /** What an aborted call has left to settle in, once the time to stop is over. Default 1,000. */
   readonly stopGraceMs: number;
   readonly poll: PollLimits;
-  /** From which pressure on the store fewer items are claimed, and from which none (PRS-2); all probes, see docs/configuration. */
+  /** From which pressure on the store fewer items are claimed, and from which none (PRS-2); see docs/configuration. */
   readonly pressure: PressureLimits;
   /** Rest between two sweeps over the readiness marks. Default 60,000. */
   readonly repairEveryMs: number;
 }
+
+/** As it is given: what is left out keeps its default, each probe of `pressure` too. */
+export type SupervisorInput = Partial<Omit<SupervisorSettings, 'pressure'>> & {
+  readonly pressure?: Partial<PressureLimits>;
+};
 
 /** The smallest number of slots that gives every executor shape one; more has not been proven safe everywhere. */
 export const CONSERVATIVE_WORKERS_PER_PACK = 4;
@@ -59,7 +64,7 @@ const BOUNDS: readonly (readonly [
 const UNBOUNDED = ['poll', 'pressure', 'queueProfile'];
 
 /** Defaults filled in, checked and frozen. @throws LaneheadError `invalid_configuration` that names every wrong one. */
-export function supervisorSettings(given: Partial<SupervisorSettings> = {}): SupervisorSettings {
+export function supervisorSettings(given: SupervisorInput = {}): SupervisorSettings {
   const problems = supervisorProblems(given);
   if (problems.length > 0) {
     const lines = problems.map(({ name, message }) => `${name}: ${message}`);
@@ -74,7 +79,7 @@ export interface SettingProblem {
 }
 
 /** Everything that is wrong with settings. */
-export function supervisorProblems(given: Partial<SupervisorSettings>): SettingProblem[] {
+export function supervisorProblems(given: SupervisorInput): SettingProblem[] {
   const settings = filledIn(given);
   const problems: SettingProblem[] = Object.keys(given)
     .filter((name) => !UNBOUNDED.includes(name) && !BOUNDS.some(([known]) => known === name))
@@ -90,22 +95,27 @@ export function supervisorProblems(given: Partial<SupervisorSettings>): SettingP
   const { minMs = 0, maxMs = 0 } = settings.poll ?? {};
   if (!isWithin(minMs, 1) || !isWithin(maxMs, minMs))
     problems.push({ name: 'poll', message: 'needs 1 <= minMs <= maxMs' });
-  for (const name of Object.keys(settings.pressure ?? {})) {
+  if (given.pressure !== undefined && !isObject(given.pressure))
+    problems.push({ name: 'pressure', message: 'must be an object' });
+  for (const name of Object.keys(given.pressure ?? {})) {
     if (!PROBES.some((probe) => probe === name))
       problems.push({ name: `pressure.${name}`, message: `is none of ${PROBES.join(', ')}` });
   }
   for (const probe of PROBES) {
-    const { soft = Number.NaN, hard = Number.NaN } = settings.pressure?.[probe] ?? {};
+    const { soft = Number.NaN, hard = Number.NaN } = settings.pressure[probe] ?? {};
     if (!(soft >= 0 && hard > soft))
       problems.push({ name: `pressure.${probe}`, message: 'needs 0 <= soft < hard' });
   }
   return problems;
 }
 
-function filledIn(given: Partial<SupervisorSettings>): SupervisorSettings {
-  const merged = { ...DEFAULTS, ...given };
+function filledIn(given: SupervisorInput): SupervisorSettings {
+  const pressure = { ...DEFAULT_PRESSURE, ...given.pressure };
+  const merged = { ...DEFAULTS, ...given, pressure };
   return { ...merged, abandonMs: given.abandonMs ?? 2 * merged.flowDeadlineMs };
 }
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 function isWithin(value: number, least: number): boolean {
   return Number.isInteger(value) && value >= least && value <= MAX_SETTING;

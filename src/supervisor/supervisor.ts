@@ -28,6 +28,7 @@ import type { PoolPlan, PoolSettings } from './pool-plan.js';
 import { PoolSet } from './pool-set.js';
 import {
   CONSERVATIVE_WORKERS_PER_PACK,
+  type SupervisorInput,
   type SupervisorSettings,
   supervisorSettings,
 } from './supervisor-settings.js';
@@ -42,7 +43,7 @@ export interface SupervisedPack {
 export interface SupervisorOptions {
   readonly store: WorkItemService & Pick<Store, 'repairReadiness' | 'pressure'>;
   readonly packs: readonly SupervisedPack[];
-  readonly settings?: Partial<SupervisorSettings>;
+  readonly settings?: SupervisorInput;
   /** Leads to a lease keeper: in the store's thread, in one of its own, or (tests) in this one. */
   readonly leaseLink: MainLink;
   readonly clock: Clock;
@@ -168,6 +169,8 @@ class PackSupervisor implements Supervisor {
     this.#log.warn('workersPerPack is above the conservative default: unsafe until proven here', {
       workersPerPack,
       conservative: CONSERVATIVE_WORKERS_PER_PACK,
+      risk: 'more flows at once press the store, the event loop and whatever flows call',
+      watch: 'lanehead_claim_decisions_total, lanehead_outcomes_lost_total, nodejs_eventloop_lag_p99_seconds',
     });
   }
 

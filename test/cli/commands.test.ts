@@ -109,7 +109,7 @@ describe('commands on a database that nobody serves', SLOW, () => {
     const readable = await runHere(['packs', 'pause', 'github'], { folder });
     expect(readable).toMatchObject({
       code: 3,
-      stderr: expect.stringMatching(/^lanehead: not_found: no pack github/),
+      stderr: expect.stringMatching(/^lanehead: not_found: no pack github.*\nSee lanehead packs list/),
     });
   });
 

@@ -129,6 +129,12 @@ describe('configuration', () => {
   test.each([
     ['DATABASE_URL', 'hunter2', 'must be sqlite:<path> or mysql://user@host:3306/database'],
     ['DATABASE_URL', 'mysql://root:hunter2@host', 'the database is missing'],
+    [
+      'LANEHEAD_TARGET_WAIT_MS',
+      '9000',
+      'must be at most half of LANEHEAD_COMMIT_DEADLINE_MS, which is 10000',
+    ],
+    ['LANEHEAD_COMMIT_DEADLINE_MS', '1500', 'must be at least twice LANEHEAD_TARGET_WAIT_MS, which is 1000'],
     ['LANEHEAD_TRUST_PROXY', '127.1', 'entry 1 is not an address or a CIDR range'],
     ['LANEHEAD_TRUST_PROXY', '10.0.0.0/33', 'entry 1 is not an address or a CIDR range'],
     ['LANEHEAD_TRUST_PROXY', '10.0.0.1,', 'entry 2 is not an address or a CIDR range'],

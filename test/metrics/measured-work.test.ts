@@ -56,6 +56,8 @@ describe('admission', () => {
     const exposition = await system.scrape();
     const shed = (reason: string) => sumOf(exposition, 'lanehead_admission_shed_total', { reason });
     expect([shed('requests'), shed('bytes'), shed('unverified')]).toEqual([1, 0, 0]);
+    const warning = { msg: 'requests are refused as overloaded', ...ROUTE, reason: 'requests', refused: 1 };
+    expect(system.lines()).toContainEqual(expect.objectContaining(warning));
     open();
     expect((await first).status).toBe(202);
   });
@@ -191,6 +193,8 @@ describe('drain', () => {
     const denied = { ...ACME, decision: 'denied', probe: 'walBytes' };
     expect(sumOf(exposition, 'lanehead_claim_decisions_total', denied)).toBeGreaterThan(0);
     expect(sumOf(exposition, 'lanehead_store_wal_bytes')).toBe(2 ** 31);
+    const warnings = system.lines().filter(({ msg }) => msg === 'the store is pressed: claims are held back');
+    expect(warnings).toMatchObject([{ decision: 'denied', probe: 'walBytes' }]);
   });
 
   test('[MET-3] a run is counted by its outcome and by what became of the row; a retry by its reason', async () => {

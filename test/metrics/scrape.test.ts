@@ -84,8 +84,12 @@ describe('[MET-1, MET-2, MET-3] /metrics of a running system, after work through
 
 describe('/metrics', () => {
   test('is on the admin listener alone', async () => {
-    const { url } = await serveSystem();
+    const { url, adminUrl } = await serveSystem();
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
+    const other = await fetch(`${adminUrl}/metric`);
+    expect(other.status).toBe(404);
+    expect(other.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    expect(await other.json()).toMatchObject({ code: 'not_found' });
   });
 
   test('of two systems in one process do not mix, and nothing is left in the process', async () => {

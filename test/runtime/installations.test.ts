@@ -26,13 +26,17 @@ describe('what a process serves', () => {
   let clock: ManualClock;
   let store: Store;
   let installations: Installations;
+  let behind: string[];
   /** Every set that workers were told, and what was routed at that moment. */
   let told: { readonly served: readonly ServedPack[]; readonly routed: Pack | undefined }[];
   beforeEach(async () => {
     clock = new ManualClock();
     store = openSqliteStore({ path: ':memory:', unsafeDurability: true, clock, random: systemRandom() });
     await store.migrate();
-    installations = new Installations(store, clock);
+    behind = [];
+    installations = new Installations(store, clock, ({ pack, installed }) =>
+      behind.push(`${pack.version} < ${installed.version}`),
+    );
     told = [];
   });
   afterEach(async () => {
@@ -63,6 +67,13 @@ describe('what a process serves', () => {
     await installations.use({ packs: [], namespaces });
     expect(told.at(-1)).toMatchObject({ served: [], routed: next });
     expect(routed()).toBeNull();
+  });
+
+  test('says when an older version than the installed one is served', async () => {
+    await installations.use({ packs: [packOf('code', '2.0.0')], namespaces });
+    expect(behind).toEqual([]);
+    await installations.use({ packs: [code], namespaces });
+    expect(behind).toEqual(['1.0.0 < 2.0.0']);
   });
 
   test('is all of a choice or nothing: every secret that is missing is named, and nothing is installed', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_PRESSURE } from '../../src/scheduler/claim-limiter.js';
-import { supervisorProblems } from '../../src/supervisor/supervisor-settings.js';
+import { supervisorProblems, supervisorSettings } from '../../src/supervisor/supervisor-settings.js';
 import { until } from '../support/manual-clock.js';
 import { packOf, record, useBench } from '../support/work-bench.js';
 
@@ -39,7 +39,15 @@ test('[PRS-2] limits of pressure are checked, all at once', () => {
   const { inboxDepth: _, ...withoutInbox } = pressure;
   expect(supervisorProblems({ pressure: withoutInbox as never }).map(({ name }) => name)).toEqual([
     'pressure.disk',
-    'pressure.inboxDepth',
     'pressure.walBytes',
+  ]);
+});
+
+test('[PRS-2] a probe that is left out keeps its default', () => {
+  const walBytes = { soft: 1, hard: 2 };
+  expect(supervisorProblems({ pressure: { walBytes } })).toEqual([]);
+  expect(supervisorSettings({ pressure: { walBytes } }).pressure).toEqual({ ...DEFAULT_PRESSURE, walBytes });
+  expect(supervisorProblems({ pressure: 5 as never })).toEqual([
+    { name: 'pressure', message: 'must be an object' },
   ]);
 });

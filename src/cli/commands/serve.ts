@@ -16,7 +16,9 @@ export function addServeCommands(program: Command, terminal: Terminal): void {
   addServeOptions(
     program
       .command('dev')
-      .description('serve in namespace dev, on a database of its own; start again when a pack file changes'),
+      .description(
+        'serve in namespace dev, on a database of its own; take a changed pack file in without a stop',
+      ),
     DEV_DATABASE_URL,
   ).action(async (files: string[], flags: ServeFlags) => {
     const signals = listenForStop();
