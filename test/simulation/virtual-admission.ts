@@ -35,7 +35,7 @@ export function drawAdmission(random: Seeded): AdmissionTraits {
     maxReceipts: random.int(1, 4),
     // The shorter, the sooner a line is too long; the longer, the sooner all places are taken.
     targetMs: random.chance(0.5) ? random.int(15, 150) : 2_000,
-    readMs: random.int(0, 20),
+    readMs: random.int(0, 80),
   };
 }
 
