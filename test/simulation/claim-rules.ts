@@ -69,6 +69,8 @@ export class ClaimRules {
       ({ now }) => now.state === 'processing' && now.token === token,
     );
     for (const item of taken) {
+      if (!canRun(asked, item) && pendingBefore.has(item))
+        yield [item, ['wrong_outcome', `claimed for route ${item.route}, which its process cannot run`]];
       if (!mayTake(asked, item)) yield [item, ['queue_class', `of ${item.queueClass}, for other slots`]];
     }
     if (taken.length > asked.maxClaims)
@@ -117,11 +119,10 @@ export class ClaimRules {
 const mayTake = ({ queueClasses }: AskedClaim, { queueClass }: MirrorItem): boolean =>
   queueClasses.length === 0 || queueClasses.includes(queueClass);
 
-/** The rest is left to a process that knows more (EXE-6). */
+/** EXE-6: what its process does not know, or not in this version, it leaves to others. */
 function canRun({ runnable }: AskedClaim, { route, routeVersion }: MirrorItem): boolean {
-  if (!runnable) return true;
-  const version = runnable.routes[route];
-  return version === undefined ? !runnable.isBehind : routeVersion <= version;
+  const known = runnable?.routes[route];
+  return known === undefined ? !runnable?.isBehind : routeVersion <= known;
 }
 
 const tierOf = ({ preference }: AskedClaim, { queueClass }: MirrorItem): number =>
