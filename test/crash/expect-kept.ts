@@ -15,3 +15,10 @@ export function expectKept(scenario: string, report: ScenarioReport): void {
   expect(report.states).toEqual({ completed: report.events });
   expect(report.events).toBeGreaterThan(0);
 }
+
+/** While a store is out its answer is that; a line that forms behind it, or before a busy machine, is refused as overload. */
+export function expectUnavailable({ counts }: Pick<ScenarioReport, 'counts'>): void {
+  expect(counts.reasons.store_unavailable).toBeGreaterThan(0);
+  const { store_unavailable: _out, overloaded: _line, ...others } = counts.reasons;
+  expect(others).toEqual({});
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { requireStrace } from '../support/crash-tools.js';
-import { expectKept, ROUNDS, SEED, TIMEOUT_MS } from './expect-kept.js';
+import { expectKept, expectUnavailable, ROUNDS, SEED, TIMEOUT_MS } from './expect-kept.js';
 import { DISK_FAULTS, failingDisk } from './failing-disk.js';
 
 test(
@@ -13,7 +13,7 @@ test(
     expect({ acceptedWhileFailing, early }).toEqual({ acceptedWhileFailing: 0, early: 0 });
     expect(killedWhileFailing).toBeGreaterThan(0);
     expect(Math.min(...Object.values(report.faults))).toBeGreaterThan(0);
-    expect(Object.keys(report.counts.reasons)).toEqual(['store_unavailable']);
+    expectUnavailable(report);
   },
   TIMEOUT_MS,
 );

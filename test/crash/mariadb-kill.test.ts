@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expectKept, ROUNDS, SEED, TIMEOUT_MS } from './expect-kept.js';
+import { expectKept, expectUnavailable, ROUNDS, SEED, TIMEOUT_MS } from './expect-kept.js';
 import { mariadbKill } from './mariadb-kill.js';
 
 test(
@@ -9,7 +9,7 @@ test(
     expectKept('mariadbd killed', report);
     expect(report.faults['mariadbd killed']).toBe(report.rounds);
     expect(report.figures.acceptedWhileDown).toBe(0);
-    expect(Object.keys(report.counts.reasons)).toEqual(['store_unavailable']);
+    expectUnavailable(report);
   },
   TIMEOUT_MS,
 );

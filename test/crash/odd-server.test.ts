@@ -7,7 +7,7 @@ test(
   async () => {
     const report = await oddServer({ rounds: ROUNDS ?? 2, seed: SEED });
     expectKept('odd server', report);
-    expect(report.counts.refused).toBe(0);
+    expect(report.counts.refused).toBe(report.counts.reasons.overloaded ?? 0);
     expect(report.expiredLeases).toBe(0);
   },
   TIMEOUT_MS,
@@ -19,7 +19,7 @@ test(
     const report = await smallPacket({ rounds: ROUNDS ?? 2, seed: SEED });
     expectKept('small packet', report);
     expect(report.faults).toEqual({ 'body longer than a packet: 413': report.rounds });
-    expect(report.counts.refused).toBe(0);
+    expect(report.counts.refused).toBe(report.counts.reasons.overloaded ?? 0);
   },
   TIMEOUT_MS,
 );
