@@ -10,6 +10,7 @@
  * between commits, however many come. Where one store thread serves both, its inbox lets them alternate already.
  */
 import type { Clock } from './clock.js';
+import { WaitList } from './wait-list.js';
 
 /** Items of one transaction of the drain while this process admits: each costs a COMMIT, so too short is dear as well. */
 export const SHORT_BATCH = 32;
@@ -22,13 +23,14 @@ const PATIENCE_MS = 50;
 export class Foreground {
   readonly #clock: Clock;
   readonly #alternates: boolean;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting: WaitList;
   #committing = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
 
   /** @param alternates the store lets commits and the drain take turns by itself */
   constructor(clock: Clock, { alternates = false }: { readonly alternates?: boolean } = {}) {
     this.#clock = clock;
+    this.#waiting = new WaitList(clock);
     this.#alternates = alternates;
   }
 
@@ -45,22 +47,13 @@ export class Foreground {
     } finally {
       this.#committing--;
       this.#endedAt = this.#clock.monotonic();
-      const [first] = this.#waiting;
-      first?.();
+      this.#waiting.releaseFirst();
     }
   }
 
   /** Resolves when a transaction of the drain may begin: at once, or in its turn, after `PATIENCE_MS` at the latest. */
   turn(): Promise<void> {
     if (this.#alternates || this.#committing === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const go = (): void => {
-        cancel();
-        this.#waiting.delete(go);
-        resolve();
-      };
-      const cancel = this.#clock.after(PATIENCE_MS, go);
-      this.#waiting.add(go);
-    });
+    return this.#waiting.wait(PATIENCE_MS);
   }
 }

@@ -9,6 +9,7 @@
  * A turn is a courtesy and bounded in time: the limit itself stays with the store.
  */
 import type { Clock } from '../core/clock.js';
+import { WaitList } from '../core/wait-list.js';
 
 /** So long a scan lets others go first. */
 const PATIENCE_MS = 100;
@@ -22,10 +23,11 @@ export class LimitTurns {
   readonly #clock: Clock;
   #line: TurnTaker[] = [];
   #current: TurnTaker | null = null;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting: WaitList;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#waiting = new WaitList(clock);
   }
 
   /** Some flow has ended, and its place is free. */
@@ -37,7 +39,7 @@ export class LimitTurns {
   async mine(taker: TurnTaker): Promise<void> {
     const until = this.#clock.monotonic() + PATIENCE_MS;
     while (this.#current !== null && this.#current !== taker && this.#clock.monotonic() < until)
-      await this.#turnEnds(until);
+      await this.#waiting.wait(Math.max(0, until - this.#clock.monotonic()));
   }
 
   /** A scan has ended: it brought something, or the limit had no place for what it wants. */
@@ -51,7 +53,7 @@ export class LimitTurns {
     else if (denied) this.#line.splice(Math.max(place, 0), 0, taker);
     if (!wasCurrent) return;
     if (found || !denied) this.#callNext();
-    for (const go of [...this.#waiting]) go();
+    this.#waiting.releaseAll();
   }
 
   /** It scans no more, or needs nothing. */
@@ -68,17 +70,5 @@ export class LimitTurns {
       if (next.takeTurn()) return;
       this.#current = null;
     }
-  }
-
-  #turnEnds(until: number): Promise<void> {
-    return new Promise((resolve) => {
-      const go = (): void => {
-        cancel();
-        this.#waiting.delete(go);
-        resolve();
-      };
-      const cancel = this.#clock.after(Math.max(0, until - this.#clock.monotonic()), go);
-      this.#waiting.add(go);
-    });
   }
 }
