@@ -1,30 +1,34 @@
 import { expect, test } from 'vitest';
 import { definePack } from '../../src/packs/define-pack.js';
 import { signatures } from '../../src/packs/signatures.js';
+import type { LimitsInput, Pack } from '../../src/packs/types.js';
 import type { InstalledPack } from '../../src/store/store.js';
 import { draftReceipt } from '../support/drafts.js';
 import { turns, until } from '../support/manual-clock.js';
-import { gate, record, useBench, type WorkBench } from '../support/work-bench.js';
+import { type Flow, gate, record, useBench, type WorkBench } from '../support/work-bench.js';
 
 const openBench = useBench();
 
-test('[LIM-1] the limits of a pack bound its flows, whatever slots there are', async () => {
-  const bench = await openBench();
-  await bench.admitSources(6);
-  const hold = gate();
-  const pack = definePack({
+const limitedPack = (limits: LimitsInput, flow: Flow): Pack =>
+  definePack({
     name: 'bench',
     version: '1.0.0',
-    limits: { namespace: { concurrency: 2 } },
+    limits,
     routes: {
       events: {
         version: 1,
         verify: signatures.github({ secret: 'a secret of the test' }),
         materialize: () => ({ deliveries: [] }),
-        flow: () => hold.opened,
+        flow,
       },
     },
   });
+
+test('[LIM-1] the limits of a pack bound its flows, whatever slots there are', async () => {
+  const bench = await openBench();
+  await bench.admitSources(6);
+  const hold = gate();
+  const pack = limitedPack({ namespace: { concurrency: 2 } }, () => hold.opened);
   const supervisor = bench.supervise(pack, {
     settings: { workersPerPack: 4, queueProfile: 'default-heavy' },
   });
@@ -43,21 +47,9 @@ test('[LIM-1] namespaces take turns under a limit of their pack, and a place tha
   await bench.admitSources(12);
   await admitTo(bench, other!, 4);
   const order: string[] = [];
-  const pack = definePack({
-    name: 'bench',
-    version: '1.0.0',
-    limits: { pack: { concurrency: 1 } },
-    routes: {
-      events: {
-        version: 1,
-        verify: signatures.github({ secret: 'a secret of the test' }),
-        materialize: () => ({ deliveries: [] }),
-        flow: async ({ namespace }) => {
-          order.push(namespace);
-          await turns();
-        },
-      },
-    },
+  const pack = limitedPack({ pack: { concurrency: 1 } }, async ({ namespace }) => {
+    order.push(namespace);
+    await turns();
   });
   const supervisor = bench.supervise(pack, {
     packs: [bench.installed, other!].map((installed) => ({ pack, installed })),
@@ -78,25 +70,13 @@ test.each([
     const bench = await openBench();
     await bench.admitSources(40, [steady]);
     const order: string[] = [];
-    const pack = definePack({
-      name: 'bench',
-      version: '1.0.0',
-      limits: { namespace: { concurrency: 1 } },
-      routes: {
-        events: {
-          version: 1,
-          verify: signatures.github({ secret: 'a secret of the test' }),
-          materialize: () => ({ deliveries: [] }),
-          flow: async ({ sourceKey }) => {
-            order.push(sourceKey);
-            if (order.length === 1)
-              await bench.admit({
-                events: [1, 2, 3].map((n) => ({ source: `other-${n}`, queueClass: other })),
-              });
-            await turns();
-          },
-        },
-      },
+    const pack = limitedPack({ namespace: { concurrency: 1 } }, async ({ sourceKey }) => {
+      order.push(sourceKey);
+      if (order.length === 1)
+        await bench.admit({
+          events: [1, 2, 3].map((n) => ({ source: `other-${n}`, queueClass: other })),
+        });
+      await turns();
     });
     const supervisor = bench.supervise(pack);
     supervisor.start();
