@@ -146,6 +146,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
     // Nobody waits any more: what the scan in flight brings is given back, not run.
     this.#permits = null;
     this.#cancelRest();
+    this.#options.turns?.ended(this, { found: false, denied: false });
     if (this.#phase === 'parked' || this.#phase === 'resting') this.#phase = 'stopped';
     for (const line of this.#lines.values()) for (const { give } of line.waiting.splice(0)) give(null);
     return this.#scan;
@@ -224,7 +225,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
     line.denied = false;
     try {
       await turns?.mine(this);
-      await this.#serve(line);
+      if (!this.#stopping) await this.#serve(line);
       this.#outage.answered();
     } catch (error) {
       this.#soil();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { LimitTurns } from '../../src/scheduler/limit-turns.js';
 import type { ClaimLimits } from '../../src/store/store.js';
-import { ClaimingSlots, sharedSlots } from '../support/claiming-slots.js';
+import { ClaimingSlots, granted, sharedSlots } from '../support/claiming-slots.js';
 import { turns, until } from '../support/manual-clock.js';
 import { useBench } from '../support/work-bench.js';
 
@@ -59,5 +60,50 @@ describe('claims of a pack with limits', () => {
     for (let second = 0; second < 5; second++) await bench.clock.advance(1_000);
     expect(slots.scans.length - before).toBeGreaterThanOrEqual(4);
     expect(slots.scans.length - before).toBeLessThanOrEqual(15);
+  });
+
+  describe('[SCH-4] [LIM-1] that takes turns under them with others', () => {
+    const one = { rate: null, concurrency: 1 };
+
+    /** Two schedulers; the first runs something, the second found no place, and it is its turn as soon as that ends. */
+    const openPair = async () => {
+      const bench = await openBench();
+      await bench.admitSources(3);
+      const order = new LimitTurns(bench.clock);
+      const shared = { ...limits({ pack: one }), turns: order };
+      const first = new ClaimingSlots(bench, sharedSlots(1), shared);
+      await until(() => first.running.length === 1, 'one runs');
+      const second = new ClaimingSlots(bench, sharedSlots(1), shared);
+      await until(() => second.scans.length > 0, 'the other one has looked');
+      await turns();
+      return { order, first, second };
+    };
+
+    test('a stop while somebody else has the turn scans no more', async () => {
+      const bench = await openBench();
+      const order = new LimitTurns(bench.clock);
+      const other = { takeTurn: () => true };
+      order.ended(other, { found: false, denied: true });
+      order.freed();
+      const slots = new ClaimingSlots(bench, sharedSlots(1), { ...limits({ pack: one }), turns: order });
+      let decisions = 0;
+      slots.decide = (asked) => {
+        decisions++;
+        return granted(asked);
+      };
+      await turns();
+      const stopping = slots.scheduler.stop();
+      order.ended(other, { found: true, denied: false });
+      await stopping;
+      expect([decisions, slots.scans.length, slots.ended]).toEqual([0, 0, 1]);
+    });
+
+    test('a stop in its own turn passes it on at once', async () => {
+      const { order, first, second } = await openPair();
+      order.freed();
+      await second.scheduler.stop();
+      await first.finish();
+      await until(() => first.running.length === 1, 'who is left goes on, by a clock that stands');
+    });
   });
 });

@@ -53,6 +53,18 @@ describe('rows', () => {
     ).toEqual([]);
   });
 
+  test('may run out of a lease by a clock that is set back before the commit', () => {
+    const takenAt = (shownBefore: number): readonly string[] =>
+      kindsOf((rows) => {
+        claimed(rows);
+        rows.ledger.gone('p', 'killed');
+        rows.shownBefore = shownBefore;
+        rows.end('a', 'pending', { failures: 1, errorCode: 'lease_expired', readiness: 2 }, 100);
+      });
+    expect(takenAt(LEASE_MS + 1)).toEqual([]);
+    expect(takenAt(LEASE_MS)).toContain('stolen_lease');
+  });
+
   test.each<readonly [string, string, (rows: Rows) => void]>([
     [
       'a claim while the pack is paused',

@@ -130,7 +130,7 @@ export class RowAudit {
       from: from.state,
       to: state,
       epoch,
-      at,
+      at: Math.max(at, this.#context.shownBefore()),
       leaseUntil: from.leaseUntil,
       failure,
     };

@@ -27,6 +27,8 @@ export interface RuleContext {
   readonly databaseNow: () => number;
   /** When the transaction that is being committed began, by the database's clock. */
   readonly beganAt: () => number;
+  /** What that transaction may have read off that clock before it jumped; none did: minus infinity. */
+  readonly shownBefore: () => number;
   /** When the database's clock last jumped. */
   readonly jumpedAt: () => number;
   /** Since when nothing goes wrong any more. */
@@ -129,8 +131,9 @@ function* endBreaches(context: RuleContext, change: Change): Generator<Breach> {
   const { item, from, to, at } = change;
   const { ledger } = context;
   if (to.failures > from.failures && to.errorCode === 'lease_expired') {
-    if (from.leaseUntil === null || from.leaseUntil >= at)
-      yield ['stolen_lease', `held until ${from.leaseUntil}, taken at ${at}`];
+    const latest = Math.max(at, context.shownBefore());
+    if (from.leaseUntil === null || from.leaseUntil >= latest)
+      yield ['stolen_lease', `held until ${from.leaseUntil}, taken at ${latest}`];
     yield* lateBreaches(context, item, ledger.run(item.item, from.epoch));
     yield* needlessBreaches(context, change);
     return yield* spentBreaches(change);

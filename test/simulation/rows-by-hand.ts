@@ -43,6 +43,7 @@ export class Rows {
   readonly hardships = new Hardships(this.world);
   /** The pack. */
   paused = false;
+  shownBefore = Number.NEGATIVE_INFINITY;
   readonly limitRules = new LimitRules(DECLARED, () => Number.NEGATIVE_INFINITY);
   readonly #audit = new RowAudit(this.world, {
     ledger: this.ledger,
@@ -55,6 +56,7 @@ export class Rows {
     hardships: this.hardships,
     databaseNow: () => 0,
     beganAt: () => 0,
+    shownBefore: () => this.shownBefore,
     jumpedAt: () => Number.NEGATIVE_INFINITY,
     calmSince: () => Number.NEGATIVE_INFINITY,
     isPaused: () => this.paused,

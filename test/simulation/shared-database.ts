@@ -37,6 +37,7 @@ export class SharedDatabase {
   #waiting: Waiter[] = [];
   #skewMs = 0;
   #beganAt = 0;
+  #shownBefore = Number.NEGATIVE_INFINITY;
   #jumpedAt = Number.NEGATIVE_INFINITY;
 
   constructor(world: World, itemOf: (payload: Uint8Array) => string) {
@@ -77,6 +78,7 @@ export class SharedDatabase {
   }
 
   jump(byMs: number): void {
+    this.#shownBefore = Math.max(this.#shownBefore, this.now());
     this.#skewMs += byMs;
     this.#jumpedAt = this.#world.now;
   }
@@ -89,6 +91,11 @@ export class SharedDatabase {
   /** When the transaction that is open began, by its own clock. */
   get beganAt(): number {
     return this.#beganAt;
+  }
+
+  /** What the open transaction may have read off its clock before that jumped; none did: minus infinity. */
+  get shownBefore(): number {
+    return this.#shownBefore;
   }
 
   get holder(): Session | null {
@@ -113,6 +120,7 @@ export class SharedDatabase {
   begin(session: Session): void {
     session.state = 'open';
     this.#beganAt = this.now();
+    this.#shownBefore = Number.NEGATIVE_INFINITY;
     this.#notes = [];
     this.#db.exec('BEGIN IMMEDIATE');
   }

@@ -257,6 +257,7 @@ function drawScene(world: World, random: Seeded, without: readonly FaultKind[]):
     hardships,
     databaseNow: () => database.now(),
     beganAt: () => database.beganAt,
+    shownBefore: () => database.shownBefore,
     jumpedAt: () => database.jumpedAt,
     calmSince: () => faults.overSince,
     isPaused: (packId) => paused.has(packId),

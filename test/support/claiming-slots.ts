@@ -1,6 +1,7 @@
 import { systemNextTurn } from '../../src/core/system.js';
 import { CentralClaimScheduler, type Permits } from '../../src/scheduler/central-claim-scheduler.js';
 import type { ClaimDecision } from '../../src/scheduler/claim-limiter.js';
+import type { LimitTurns } from '../../src/scheduler/limit-turns.js';
 import { DEFAULT_POLL } from '../../src/scheduler/scan-pacing.js';
 import { type ExecutorSlot, executorSlots } from '../../src/scheduler/shapes.js';
 import { WorkEvents } from '../../src/scheduler/work-events.js';
@@ -32,6 +33,8 @@ export interface SeenScan {
 export interface ClaimingOptions {
   readonly processingBudget?: number;
   readonly limits?: ClaimLimits | null;
+  /** Shared with others under the same limits. */
+  readonly turns?: LimitTurns | null;
   /** False: a service that cannot take over expired leases by themselves. */
   readonly takesOver?: boolean;
 }
@@ -61,7 +64,7 @@ export class ClaimingSlots {
   turn: () => Promise<void> = async () => undefined;
 
   constructor(bench: WorkBench, slots: readonly ExecutorSlot[], options: ClaimingOptions = {}) {
-    const { processingBudget = 256, limits = null, takesOver = true } = options;
+    const { processingBudget = 256, limits = null, turns = null, takesOver = true } = options;
     this.#bench = bench;
     this.#slots = slots;
     const { clock, random, store, installed } = bench;
@@ -79,6 +82,7 @@ export class ClaimingSlots {
       generation: installed.generation,
       processingBudget,
       limits,
+      turns,
       leaseMs: LEASE_MS,
       poll: DEFAULT_POLL,
       holder: 'test',

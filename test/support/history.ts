@@ -38,7 +38,7 @@ export interface Transition {
   readonly to: string;
   /** After it. */
   readonly epoch: number;
-  /** By the database's clock. */
+  /** By the database's clock; the later reading, where that was set back meanwhile. */
   readonly at: number;
   /** Before it, by the database's clock. */
   readonly leaseUntil: number | null;
