@@ -13,7 +13,7 @@ import type { Clock } from './clock.js';
 import { WaitList } from './wait-list.js';
 
 /** Items of one transaction of the drain while this process admits: each costs a COMMIT, so too short is dear as well. */
-export const SHORT_BATCH = 32;
+export const SHORT_BATCH = 16;
 
 /** Commits that follow each other so closely are one stretch of admission. */
 const RECENT_MS = 250;
