@@ -146,7 +146,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
     // Nobody waits any more: what the scan in flight brings is given back, not run.
     this.#permits = null;
     this.#cancelRest();
-    this.#options.turns?.ended(this, { found: false, denied: false });
+    this.#options.turns?.leave(this);
     if (this.#phase === 'parked' || this.#phase === 'resting') this.#phase = 'stopped';
     for (const line of this.#lines.values()) for (const { give } of line.waiting.splice(0)) give(null);
     return this.#scan;

@@ -48,7 +48,7 @@ export class LimitTurns {
     if (wasCurrent) this.#current = null;
     // Nobody loses its place in line by a look in between.
     const place = wasCurrent ? -1 : this.#line.indexOf(taker);
-    this.leave(taker);
+    this.#forget(taker);
     if (denied && (found || (!wasCurrent && place < 0))) this.#line.push(taker);
     else if (denied) this.#line.splice(Math.max(place, 0), 0, taker);
     if (!wasCurrent) return;
@@ -56,8 +56,12 @@ export class LimitTurns {
     this.#waiting.releaseAll();
   }
 
-  /** It scans no more, or needs nothing. */
+  /** It scans no more; a turn of its own passes on. */
   leave(taker: TurnTaker): void {
+    this.ended(taker, { found: false, denied: false });
+  }
+
+  #forget(taker: TurnTaker): void {
     this.#line = this.#line.filter((other) => other !== taker);
   }
 
@@ -65,7 +69,7 @@ export class LimitTurns {
     for (;;) {
       const [next] = this.#line;
       if (next === undefined) return;
-      this.leave(next);
+      this.#forget(next);
       this.#current = next;
       if (next.takeTurn()) return;
       this.#current = null;

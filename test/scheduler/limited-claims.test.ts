@@ -65,20 +65,6 @@ describe('claims of a pack with limits', () => {
   describe('[SCH-4] [LIM-1] that takes turns under them with others', () => {
     const one = { rate: null, concurrency: 1 };
 
-    /** Two schedulers; the first runs something, the second found no place, and it is its turn as soon as that ends. */
-    const openPair = async () => {
-      const bench = await openBench();
-      await bench.admitSources(3);
-      const order = new LimitTurns(bench.clock);
-      const shared = { ...limits({ pack: one }), turns: order };
-      const first = new ClaimingSlots(bench, sharedSlots(1), shared);
-      await until(() => first.running.length === 1, 'one runs');
-      const second = new ClaimingSlots(bench, sharedSlots(1), shared);
-      await until(() => second.scans.length > 0, 'the other one has looked');
-      await turns();
-      return { order, first, second };
-    };
-
     test('a stop while somebody else has the turn scans no more', async () => {
       const bench = await openBench();
       const order = new LimitTurns(bench.clock);
@@ -99,7 +85,15 @@ describe('claims of a pack with limits', () => {
     });
 
     test('a stop in its own turn passes it on at once', async () => {
-      const { order, first, second } = await openPair();
+      const bench = await openBench();
+      await bench.admitSources(3);
+      const order = new LimitTurns(bench.clock);
+      const shared = { ...limits({ pack: one }), turns: order };
+      const first = new ClaimingSlots(bench, sharedSlots(1), shared);
+      await until(() => first.running.length === 1, 'one runs');
+      const second = new ClaimingSlots(bench, sharedSlots(1), shared);
+      await until(() => second.scans.length > 0, 'the other one has found no place');
+      await turns();
       order.freed();
       await second.scheduler.stop();
       await first.finish();
