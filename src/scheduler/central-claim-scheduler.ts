@@ -222,7 +222,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
     const { clock, packId, events, turns } = this.#options;
     const number = ++this.#scans;
     this.#brought = 0;
-    line.denied = false;
+    line.denied = null;
     try {
       await turns?.mine(this);
       if (!this.#stopping) await this.#serve(line);
@@ -234,17 +234,17 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
       events.emit('scanFailed', { packId, error, retryInMs: this.#outage.restMs });
     }
     this.#permits = null;
-    if (!line.denied) line.scan = number;
-    turns?.ended(this, { found: this.#brought > 0, denied: this.#isDenied });
+    if (line.denied === null) line.scan = number;
     line.lookAt = clock.monotonic() + line.pacing.restMs();
     this.#phase = this.#stopping ? 'stopped' : 'parked';
+    turns?.ended(this, { found: this.#brought > 0, denied: this.#isDenied });
     this.#advance();
   }
 
-  /** A slot waits for work that a limit of the pack had no place for. */
+  /** A slot waits for work that the pack's own limit had no place for; a limit of its namespace keeps nobody else out. */
   get #isDenied(): boolean {
     if (this.#stopping) return false;
-    return [...this.#lines.values()].some((line) => line.denied && line.waiting.length > 0);
+    return [...this.#lines.values()].some((line) => line.denied === 'pack' && line.waiting.length > 0);
   }
 
   /** Permits first, then a look unless there is reason to claim at once, then the claim; nothing is kept of them. */
@@ -260,8 +260,10 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
     if (atOnce && ((await this.#claim(line, count)) > 0 || line.dirty)) return;
     if (this.#stopping || this.#isHeldOff) return;
     const seen = await this.#look(line);
-    line.denied &&= seen.ready;
-    if (!seen.ready) return pacing.foundNothing(seen.nextInMs);
+    if (!seen.ready) {
+      line.denied = null;
+      return pacing.foundNothing(seen.nextInMs);
+    }
     // A hint, which may turn out wrong and must not spin.
     if (atOnce || this.#stopping || (await this.#claim(line, count)) === 0) pacing.foundNothing(null);
   }
@@ -325,7 +327,7 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
       this.#permits = null;
       line.found();
     }
-    line.denied = result.items.length === 0 && result.limitedBy.some((scope) => scope !== 'source');
+    line.denied = deniedBy(result);
     this.#heedLimits(result);
     await this.#handOut(line, result.items, sentAt);
     return result.items.length;
@@ -364,7 +366,9 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
   async #handOut(line: ShapeLine<Work>, items: readonly ClaimedItem[], sentAt: number): Promise<void> {
     const taken = items.slice(0, line.waiting.length);
     if (taken.length > 0) this.#give(line, taken, sentAt);
-    if (taken.length < items.length) await this.#options.release(items.slice(taken.length));
+    if (taken.length === items.length) return;
+    await this.#options.release(items.slice(taken.length));
+    this.#options.turns?.freed();
   }
 
   #give(line: ShapeLine<Work>, items: readonly ClaimedItem[], sentAt: number): void {
@@ -376,4 +380,9 @@ export class CentralClaimScheduler<Work> implements TurnTaker {
       give(works[place]!);
     }
   }
+}
+
+function deniedBy({ items, limitedBy }: ClaimResult): ShapeLine<unknown>['denied'] {
+  if (items.length > 0) return null;
+  return (['pack', 'namespace'] as const).find((scope) => limitedBy.includes(scope)) ?? null;
 }

@@ -4,7 +4,7 @@
  *
  *   scan ──no place──▶ in line ──a place is freed──▶ its turn ──its scan has ended──▶ out of line, and the next one's turn
  *                         ▲                              │
- *                         └─── no place: first in line ──┘
+ *                         └─── no place: first in line ──┘ at once again, if a place was freed after its scan began
  *
  * A turn is a courtesy and bounded in time: the limit itself stays with the store.
  */
@@ -23,6 +23,8 @@ export class LimitTurns {
   readonly #clock: Clock;
   #line: TurnTaker[] = [];
   #current: TurnTaker | null = null;
+  /** The scan of the turn has begun after the last place was freed: what it finds holds. */
+  #begun = false;
   readonly #waiting: WaitList;
 
   constructor(clock: Clock) {
@@ -32,6 +34,7 @@ export class LimitTurns {
 
   /** Some flow has ended, and its place is free. */
   freed(): void {
+    this.#begun = false;
     if (this.#current === null) this.#callNext();
   }
 
@@ -40,6 +43,7 @@ export class LimitTurns {
     const until = this.#clock.monotonic() + PATIENCE_MS;
     while (this.#current !== null && this.#current !== taker && this.#clock.monotonic() < until)
       await this.#waiting.wait(Math.max(0, until - this.#clock.monotonic()));
+    if (this.#current === taker) this.#begun = true;
   }
 
   /** A scan has ended: it brought something, or the limit had no place for what it wants. */
@@ -52,7 +56,7 @@ export class LimitTurns {
     if (denied && (found || (!wasCurrent && place < 0))) this.#line.push(taker);
     else if (denied) this.#line.splice(Math.max(place, 0), 0, taker);
     if (!wasCurrent) return;
-    if (found || !denied) this.#callNext();
+    if (found || !denied || !this.#begun) this.#callNext();
     this.#waiting.releaseAll();
   }
 
@@ -71,6 +75,7 @@ export class LimitTurns {
       if (next === undefined) return;
       this.#forget(next);
       this.#current = next;
+      this.#begun = false;
       if (next.takeTurn()) return;
       this.#current = null;
     }

@@ -20,8 +20,8 @@ export class ShapeLine<Work> {
   lookAt = 0;
   /** Number of the scan that served it last; one that a limit of the pack left without a place has served nobody. */
   scan = 0;
-  /** Its last claim met such a limit. */
-  denied = false;
+  /** The limit that left its last claim without a place: the pack's own, where that is one of them. */
+  denied: 'pack' | 'namespace' | null = null;
   #turn = 0;
 
   constructor(shape: ExecutorShape, poll: PollLimits) {

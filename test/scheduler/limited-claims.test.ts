@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LimitTurns } from '../../src/scheduler/limit-turns.js';
-import type { ClaimLimits } from '../../src/store/store.js';
+import type { ClaimLimits, InstalledPack } from '../../src/store/store.js';
 import { ClaimingSlots, granted, sharedSlots } from '../support/claiming-slots.js';
 import { turns, until } from '../support/manual-clock.js';
 import { useBench } from '../support/work-bench.js';
@@ -63,15 +63,29 @@ describe('claims of a pack with limits', () => {
   });
 
   describe('[SCH-4] [LIM-1] that takes turns under them with others', () => {
-    const one = { rate: null, concurrency: 1 };
+    const atOnce = (concurrency: number) => ({ rate: null, concurrency });
+
+    const openLine = async (declared: Partial<ClaimLimits>) => {
+      const bench = await openBench();
+      await bench.admitSources(9);
+      const order = new LimitTurns(bench.clock);
+      const begin = (count = 1, installed = bench.installed): ClaimingSlots =>
+        new ClaimingSlots(bench, sharedSlots(count), { ...limits(declared), turns: order, installed });
+      const join = async (count?: number, installed?: InstalledPack): Promise<ClaimingSlots> => {
+        const slots = begin(count, installed);
+        await until(() => slots.running.length > 0 || slots.scans.length > 1, 'it has a place or found none');
+        await turns();
+        return slots;
+      };
+      return { bench, order, begin, join };
+    };
 
     test('a stop while somebody else has the turn scans no more', async () => {
-      const bench = await openBench();
-      const order = new LimitTurns(bench.clock);
+      const { order, begin } = await openLine({ pack: atOnce(1) });
       const other = { takeTurn: () => true };
       order.ended(other, { found: false, denied: true });
       order.freed();
-      const slots = new ClaimingSlots(bench, sharedSlots(1), { ...limits({ pack: one }), turns: order });
+      const slots = begin();
       let decisions = 0;
       slots.decide = (asked) => {
         decisions++;
@@ -85,19 +99,82 @@ describe('claims of a pack with limits', () => {
     });
 
     test('a stop in its own turn passes it on at once', async () => {
-      const bench = await openBench();
-      await bench.admitSources(3);
-      const order = new LimitTurns(bench.clock);
-      const shared = { ...limits({ pack: one }), turns: order };
-      const first = new ClaimingSlots(bench, sharedSlots(1), shared);
-      await until(() => first.running.length === 1, 'one runs');
-      const second = new ClaimingSlots(bench, sharedSlots(1), shared);
-      await until(() => second.scans.length > 0, 'the other one has found no place');
-      await turns();
+      const { order, join } = await openLine({ pack: atOnce(1) });
+      const first = await join();
+      const second = await join();
       order.freed();
       await second.scheduler.stop();
       await first.finish();
       await until(() => first.running.length === 1, 'who is left goes on, by a clock that stands');
+    });
+
+    test('the place that a stop in mid-claim gives back is the next one’s', async () => {
+      const { bench, begin, join } = await openLine({ pack: atOnce(1) });
+      const claiming = bench.steered.holdAnswer('claim');
+      const stops = begin();
+      await until(claiming.arrived, 'it has claimed');
+      const next = await join();
+      expect(next.running).toHaveLength(0);
+      const stopping = stops.scheduler.stop();
+      await turns();
+      claiming.release();
+      await stopping;
+      await until(() => next.running.length === 1, 'the next one runs, by a clock that stands');
+    });
+
+    test('the same of a stop in its own turn', async () => {
+      const { bench, join } = await openLine({ pack: atOnce(1) });
+      const [before, stops, next] = [await join(), await join(), await join()];
+      const claiming = bench.steered.holdAnswer('claim');
+      await before.scheduler.stop();
+      await before.finish();
+      await until(claiming.arrived, 'it has claimed in its turn');
+      const stopping = stops.scheduler.stop();
+      await turns();
+      claiming.release();
+      await stopping;
+      expect(stops.released).toHaveLength(1);
+      await until(() => next.running.length === 1, 'the next one runs, by a clock that stands');
+    });
+
+    test('a turn is not used up by a scan that began before its place was free', async () => {
+      const { bench, join } = await openLine({ pack: atOnce(1) });
+      const first = await join();
+      const second = await join();
+      for (let round = 0; round < 3; round++) {
+        const older = bench.steered.holdAnswer('claim');
+        for (let step = 0; step < 60 && !older.arrived(); step++) await bench.clock.advance(25);
+        expect(older.arrived()).toBe(true);
+        await first.finish();
+        await turns();
+        older.release();
+        await until(() => second.running.length === 1, 'it runs in its turn');
+        expect(first.running).toHaveLength(0);
+        await second.finish();
+        await until(() => first.running.length === 1, 'and the other one after it');
+        await turns();
+      }
+    });
+
+    test('who is kept out by the limit of its own namespace alone stands in nobody’s way', async () => {
+      const { bench, join } = await openLine({ pack: atOnce(2), namespace: atOnce(1) });
+      const [b, c] = await bench.store.installPacks(
+        ['b', 'c'].map((namespace) => ({ namespace, pack: 'bench', version: '1.0.0' })),
+      );
+      for (const installed of [b!, c!]) await bench.admitSources(9, ['default'], installed);
+      const long = await join(2, b!);
+      long.scheduler.wake();
+      await turns();
+      const [first, second] = [await join(), await join(1, c!)];
+      const ran: number[] = [];
+      for (let round = 0; round < 6; round++) {
+        const busy = first.running.length > 0 ? first : second;
+        ran.push(busy === first ? 1 : 2);
+        await busy.finish();
+        await until(() => first.running.length + second.running.length === 1, 'the next one runs');
+        await turns();
+      }
+      expect(ran).toEqual([1, 2, 1, 2, 1, 2]);
     });
   });
 });

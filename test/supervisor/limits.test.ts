@@ -2,10 +2,8 @@ import { expect, test } from 'vitest';
 import { definePack } from '../../src/packs/define-pack.js';
 import { signatures } from '../../src/packs/signatures.js';
 import type { LimitsInput, Pack } from '../../src/packs/types.js';
-import type { InstalledPack } from '../../src/store/store.js';
-import { draftReceipt } from '../support/drafts.js';
 import { turns, until } from '../support/manual-clock.js';
-import { type Flow, gate, record, useBench, type WorkBench } from '../support/work-bench.js';
+import { type Flow, gate, record, useBench } from '../support/work-bench.js';
 
 const openBench = useBench();
 
@@ -45,7 +43,7 @@ test('[LIM-1] namespaces take turns under a limit of their pack, and a place tha
   const bench = await openBench();
   const [other] = await bench.store.installPacks([{ namespace: 'other', pack: 'bench', version: '1.0.0' }]);
   await bench.admitSources(12);
-  await admitTo(bench, other!, 4);
+  await bench.admitSources(4, ['default'], other!);
   const order: string[] = [];
   const pack = limitedPack({ pack: { concurrency: 1 } }, async ({ namespace }) => {
     order.push(namespace);
@@ -86,9 +84,3 @@ test.each([
     expect(places.every((place, number) => place <= 4 * (number + 1))).toBe(true);
   },
 );
-
-async function admitTo(bench: WorkBench, pack: InstalledPack, count: number): Promise<void> {
-  const events = Array.from({ length: count }, (_, n) => ({ source: `source-${n + 1}` }));
-  const { packId, namespace } = pack;
-  await bench.store.materialize({ packId, namespace, receipts: [draftReceipt(pack, { events })] });
-}

@@ -5,7 +5,7 @@ import type { LimitTurns } from '../../src/scheduler/limit-turns.js';
 import { DEFAULT_POLL } from '../../src/scheduler/scan-pacing.js';
 import { type ExecutorSlot, executorSlots } from '../../src/scheduler/shapes.js';
 import { WorkEvents } from '../../src/scheduler/work-events.js';
-import type { ClaimedItem, ClaimLimits, ClaimScope } from '../../src/store/store.js';
+import type { ClaimedItem, ClaimLimits, ClaimScope, InstalledPack } from '../../src/store/store.js';
 import { LEASE_MS, type WorkBench } from './work-bench.js';
 
 /** Any class, no affinity. */
@@ -31,6 +31,8 @@ export interface SeenScan {
 }
 
 export interface ClaimingOptions {
+  /** Default: the bench's own. */
+  readonly installed?: InstalledPack;
   readonly processingBudget?: number;
   readonly limits?: ClaimLimits | null;
   /** Shared with others under the same limits. */
@@ -67,7 +69,8 @@ export class ClaimingSlots {
     const { processingBudget = 256, limits = null, turns = null, takesOver = true } = options;
     this.#bench = bench;
     this.#slots = slots;
-    const { clock, random, store, installed } = bench;
+    const { clock, random, store } = bench;
+    const { installed = bench.installed } = options;
     this.scheduler = new CentralClaimScheduler<ClaimedItem>({
       service: {
         peek: (scope) => this.#seen('peek', scope, store.peek(scope)),

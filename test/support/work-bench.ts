@@ -137,20 +137,28 @@ export class WorkBench {
     return store;
   }
 
-  async admit(...sketches: ReceiptSketch[]): Promise<void> {
-    const { packId, namespace } = this.installed;
-    const receipts = sketches.map((sketch) => draftReceipt(this.installed, sketch));
+  admit(...sketches: ReceiptSketch[]): Promise<void> {
+    return this.#admitTo(this.installed, sketches);
+  }
+
+  async #admitTo(installed: InstalledPack, sketches: readonly ReceiptSketch[]): Promise<void> {
+    const { packId, namespace } = installed;
+    const receipts = sketches.map((sketch) => draftReceipt(installed, sketch));
     const results = await this.store.materialize({ packId, namespace, receipts });
     if ('refused' in results) throw new Error(results.refused);
   }
 
   /** Admits one event each of sources named `source-1` … `source-<count>`, of these classes in turn. */
-  admitSources(count: number, queueClasses: readonly QueueClass[] = ['default']): Promise<void> {
+  admitSources(
+    count: number,
+    queueClasses: readonly QueueClass[] = ['default'],
+    installed = this.installed,
+  ): Promise<void> {
     const events = Array.from({ length: count }, (_, n) => ({
       source: `source-${n + 1}`,
       queueClass: queueClasses[n % queueClasses.length]!,
     }));
-    return this.admit({ events });
+    return this.#admitTo(installed, [{ events }]);
   }
 
   /** In order of materialization. */
