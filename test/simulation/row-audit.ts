@@ -113,7 +113,8 @@ export class RowAudit {
     this.mirror.change(item, to);
     this.#touched.add(item);
     if (to.state === 'processing') {
-      item.leasedAt = this.#world.now - (this.#context.databaseNow() - at);
+      // Not later than now, also by a clock that was set back since.
+      item.leasedAt = this.#world.now - Math.max(0, this.#context.databaseNow() - at);
       item.leaseCommittedAt = this.#world.now;
       // Adopted by whoever claimed it and was not answered: its time begins now.
       if (this.#context.ledger.openClaims.has(to.token ?? '')) item.claimedAt = this.#world.now;
