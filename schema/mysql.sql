@@ -1,3 +1,22 @@
+CREATE TABLE `_System_ConnectorAction` (
+  `ActionId` varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `Kind` varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `Actor` varchar(128) NOT NULL,
+  `Reason` text NOT NULL,
+  `Target` text NOT NULL,
+  `TargetHash` binary(32) NOT NULL,
+  `Status` varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'running',
+  `Position` varchar(64) CHARACTER SET ascii COLLATE ascii_bin DEFAULT NULL,
+  `Matched` bigint(20) NOT NULL DEFAULT 0,
+  `Changed` bigint(20) NOT NULL DEFAULT 0,
+  `Skipped` bigint(20) NOT NULL DEFAULT 0,
+  `CreatedDate` bigint(20) NOT NULL,
+  `UpdatedDate` bigint(20) NOT NULL,
+  `FinishedDate` bigint(20) DEFAULT NULL,
+  PRIMARY KEY (`ActionId`),
+  KEY `ix_connector_action_created` (`CreatedDate`,`ActionId`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `_System_ConnectorDrain` (
   `PackId` bigint(20) NOT NULL,
   PRIMARY KEY (`PackId`)
@@ -95,6 +114,15 @@ CREATE TABLE `_System_ConnectorReceipt` (
   `CreatedDate` bigint(20) NOT NULL,
   PRIMARY KEY (`ReceiptId`),
   KEY `ix_connector_receipt_quarantine` (`QuarantinedDate`,`ReceiptId`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `_System_ConnectorTally` (
+  `PackId` bigint(20) NOT NULL,
+  `QueueClass` varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `State` varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `Slot` int(11) NOT NULL,
+  `Total` bigint(20) NOT NULL,
+  PRIMARY KEY (`PackId`,`QueueClass`,`State`,`Slot`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `_System_ConnectorTrace` (

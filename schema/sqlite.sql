@@ -1,3 +1,20 @@
+CREATE TABLE _System_ConnectorAction (
+      ActionId TEXT NOT NULL PRIMARY KEY,
+      Kind TEXT NOT NULL,
+      Actor TEXT NOT NULL,
+      Reason TEXT NOT NULL,
+      Target TEXT NOT NULL,
+      TargetHash BLOB NOT NULL,
+      Status TEXT NOT NULL DEFAULT 'running',
+      Position TEXT,
+      Matched INTEGER NOT NULL DEFAULT 0,
+      Changed INTEGER NOT NULL DEFAULT 0,
+      Skipped INTEGER NOT NULL DEFAULT 0,
+      CreatedDate INTEGER NOT NULL,
+      UpdatedDate INTEGER NOT NULL,
+      FinishedDate INTEGER
+    ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE _System_ConnectorDrain (
       PackId INTEGER NOT NULL PRIMARY KEY
     ) STRICT;
@@ -88,6 +105,15 @@ CREATE TABLE _System_ConnectorReceipt (
       ReceivedDate INTEGER NOT NULL,
       CreatedDate INTEGER NOT NULL
     ) STRICT;
+
+CREATE TABLE _System_ConnectorTally (
+      PackId INTEGER NOT NULL,
+      QueueClass TEXT NOT NULL,
+      State TEXT NOT NULL,
+      Slot INTEGER NOT NULL,
+      Total INTEGER NOT NULL,
+      PRIMARY KEY (PackId, QueueClass, State, Slot)
+    ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _System_ConnectorTrace (
       ReceiptId TEXT NOT NULL PRIMARY KEY,
@@ -184,6 +210,8 @@ CREATE TABLE _System_SchedulerLease (
       LeaseUntil INTEGER NOT NULL,
       UpdatedDate INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ix_connector_action_created ON _System_ConnectorAction (CreatedDate, ActionId);
 
 CREATE INDEX ix_connector_limit_due ON _System_ConnectorLimit
       (PackId, DueDate, LimitKey);

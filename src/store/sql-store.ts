@@ -6,6 +6,7 @@ import { type Plan, read } from './plan.js';
 import { retrying } from './retrying.js';
 import { ping } from './statements/migrate.js';
 import type { ClaimRequest, InstalledPack, PoolGauges, Store } from './store.js';
+import { listActions } from './verbs/actions.js';
 import * as authority from './verbs/authority.js';
 import * as claims from './verbs/claim.js';
 import { finalize } from './verbs/finalize.js';
@@ -74,6 +75,8 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
     showEvent: (eventId) => asking(() => reports.showEvent(eventId)),
     listReceipts: (filter) => asking(() => reports.listReceipts(filter)),
     loadReceipt: (receiptId) => asking(() => reports.loadReceipt(receiptId)),
+
+    listActions: (filter) => asking(() => listActions(filter)),
 
     schemaStatus: () => schemaStatus(foreground),
     migrate: () => migrate(driver),

@@ -17,6 +17,9 @@ import type {
 } from '../core/work.js';
 import type { DriverPressure, PoolGauge } from './driver.js';
 import type {
+  ActionFilter,
+  ActionKind,
+  ActionRecord,
   EventDetail,
   EventFilter,
   EventSummary,
@@ -303,6 +306,21 @@ export interface HeldResult {
   readonly state: WorkItemState;
 }
 
+// ── actions ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What a person asks for, to be written down. */
+export interface ActionRequest {
+  /** 1 to 64 printable ASCII characters. The same request under the same id is the same action. */
+  readonly actionId: string;
+  readonly kind: ActionKind;
+  /** Who acts, 1 to 128 characters. */
+  readonly actor: string;
+  /** Why, 1 to 2,000 characters. */
+  readonly reason: string;
+  /** What it is about, as JSON; equal requests have equal texts. */
+  readonly target: string;
+}
+
 // ── the whole ────────────────────────────────────────────────────────────────────────────────────────────
 
 export const POOL_NAMES = ['drain', 'admission', 'shared'] as const;
@@ -346,6 +364,8 @@ export interface Store extends WorkItemService {
   showEvent(eventId: string): Promise<EventDetail | null>;
   listReceipts(filter: ReceiptFilter): Promise<Page<ReceiptSummary>>;
   loadReceipt(receiptId: string): Promise<StoredReceipt | null>;
+  /** What people did, newest first: the audit log. */
+  listActions(filter: ActionFilter): Promise<Page<ActionRecord>>;
 
   schemaStatus(): Promise<SchemaStatus>;
   migrate(): Promise<{ readonly applied: readonly string[] }>;

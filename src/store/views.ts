@@ -131,6 +131,34 @@ export interface ReceiptFilter {
   readonly cursor?: string;
 }
 
+export type ActionKind = 'replay' | 'retry' | 'skip' | 'end' | 'cancel' | 'erase';
+
+/** One thing a person did: a line of the audit log. */
+export interface ActionRecord {
+  /** Its id. */
+  readonly action: string;
+  readonly kind: ActionKind;
+  readonly actor: string;
+  readonly reason: string;
+  /** What it was about, as JSON. */
+  readonly target: string;
+  readonly status: 'running' | 'finished';
+  /** Items it found, changed, and left as they were. */
+  readonly matched: number;
+  readonly changed: number;
+  readonly skipped: number;
+  readonly createdAt: number;
+  /** `null`: it is not through. */
+  readonly finishedAt: number | null;
+}
+
+export interface ActionFilter {
+  readonly kind?: ActionKind;
+  readonly status?: ActionRecord['status'];
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
 export interface SchemaStatus {
   readonly applied: readonly { readonly id: string; readonly appliedAt: number }[];
   readonly pending: readonly string[];

@@ -29,6 +29,7 @@ export const VERBS = {
   showEvent: 'people',
   listReceipts: 'people',
   loadReceipt: 'people',
+  listActions: 'people',
   schemaStatus: 'people',
   migrate: 'people',
   pressure: 'beside',

@@ -4,7 +4,7 @@ import type { QueueClass } from '../../src/core/work.js';
 import type { ClaimedItem, ClaimLimits, ClaimRequest, InstalledPack } from '../../src/store/store.js';
 import { draftReceipt, type EventSketch } from '../support/drafts.js';
 import type { Engine } from './engine.js';
-import { claimRequest, ITEM, useStore } from './fixture.js';
+import { claimRequest, ITEM, recountByHand, useStore } from './fixture.js';
 
 const LIMIT = '_System_ConnectorLimit';
 const LIMITED = '_System_ConnectorLimited';
@@ -377,6 +377,7 @@ export function limitCases(engine: Engine): void {
       await at.sql(`UPDATE ${ITEM} SET State = 'skipped', TerminalDate = 1 WHERE WorkId = ?`, [
         second!.WorkId,
       ]);
+      await recountByHand(at);
       await at.finish(running);
       const next = [...(await at.claim(declared)), ...(await at.claim(declared))];
       expect(next).toHaveLength(1);

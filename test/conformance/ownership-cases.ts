@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Engine } from './engine.js';
-import { claimRequest, count, EVENT, ITEM, useStore } from './fixture.js';
+import { claimRequest, count, EVENT, ITEM, recountByHand, useStore } from './fixture.js';
 
 const EXECUTOR_FIELDS =
   'Status, Attempt, NextRetryDate, ClaimToken, ClaimedBy, ClaimedDate, ProcessedDate, LastError, ReplayedAt, ExecutionOwner';
@@ -164,6 +164,7 @@ export function ownershipCases(engine: Engine): void {
       expect(items).toMatchObject([{ workType: 'workflow_action_apply', attempt: 1 }]);
       await at.finish(items);
       await at.sql(`DELETE FROM ${ITEM} WHERE WorkId = 'wrk_second'`);
+      await recountByHand(at);
     });
   });
 }

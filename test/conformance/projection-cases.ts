@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Engine } from './engine.js';
-import { count, EVENT, useStore } from './fixture.js';
+import { count, EVENT, recountByHand, useStore } from './fixture.js';
 
 const error = { code: 'x', message: 'x' };
 const projected = (payload: string) => ({ events: [{ source: 's', projection: 'p', payload }] });
@@ -185,6 +185,7 @@ export function projectionCases(engine: Engine): void {
       await at.admit(projected('1'));
       await at.drain();
       await at.sql('DELETE FROM _System_ConnectorWorkItem WHERE PackId = ?', [at.pack.packId]);
+      await recountByHand(at);
       await at.admit(projected('2'));
       expect(await states()).toEqual(['pending true 2']);
     });

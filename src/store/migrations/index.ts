@@ -3,6 +3,7 @@ import { eventTable, idempotencyTable, receiptTable } from './m0004-facts.js';
 import { projectionTable, schedulerLeaseTable, workItemTable } from './m0007-work.js';
 import { limitedTable, limitTable } from './m0010-limits.js';
 import { traceTable } from './m0012-trace.js';
+import { actionTable, tallyTable } from './m0013-life.js';
 import type { Migration } from './migration.js';
 
 /** In order of application. Append; never edit or reorder. */
@@ -19,6 +20,8 @@ export const MIGRATIONS: readonly Migration[] = [
   limitTable,
   limitedTable,
   traceTable,
+  tallyTable,
+  actionTable,
 ];
 
 /** Lane ordinals below this are reserved for history that is materialized later but happened earlier. */

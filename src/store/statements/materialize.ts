@@ -211,12 +211,12 @@ export const lockActiveGeneration = reading(
 
 export const findQueuedGeneration = reading(
   'materialize.findQueuedGeneration',
-  () => `SELECT WorkId, EventId FROM ${WORK_ITEM} WHERE ProjectionQueuedKey = ?`,
+  () => `SELECT WorkId, EventId, QueueClass FROM ${WORK_ITEM} WHERE ProjectionQueuedKey = ?`,
 );
 
 export const lockQueuedGeneration = reading(
   'materialize.lockQueuedGeneration',
-  (d) => `SELECT WorkId, EventId FROM ${WORK_ITEM} WHERE ProjectionQueuedKey = ?${d.forUpdate}`,
+  (d) => `SELECT WorkId, EventId, QueueClass FROM ${WORK_ITEM} WHERE ProjectionQueuedKey = ?${d.forUpdate}`,
 );
 
 export const coalesceQueuedGeneration = writing(

@@ -10,4 +10,6 @@ export const WORK_ITEM = '_System_ConnectorWorkItem';
 export const PROJECTION = '_System_ConnectorProjection';
 export const LIMIT = '_System_ConnectorLimit';
 export const LIMITED = '_System_ConnectorLimited';
+export const TALLY = '_System_ConnectorTally';
+export const ACTION = '_System_ConnectorAction';
 export const MIGRATION = '_System_Migration';

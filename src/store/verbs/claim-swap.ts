@@ -12,6 +12,7 @@ import { lockRows } from './finalize.js';
 import { clearBlocked } from './lanes.js';
 import type { SharedLimits } from './shared-limits.js';
 import type { SourceLimits } from './source-limits.js';
+import type { Ending } from './tally.js';
 
 /** How long an item that somebody else has to run is left alone; it would be met at every scan. */
 const FOREIGN_REST_MS = 5_000;
@@ -32,6 +33,8 @@ export interface Claiming {
   readonly isDue: boolean;
   expired: number;
   misses: number;
+  /** Items that ended by a failure too many; told to the tally as the last of the transaction. */
+  readonly endings: Ending[];
   readonly shared: SharedLimits;
   readonly sources: SourceLimits | null;
   /** Items that an earlier try has claimed already. */

@@ -21,6 +21,7 @@ import { promoteDue } from './lanes.js';
 import { reclaim } from './reclaim.js';
 import { lockPackLimit, openShared, settleShared, shortOf, startsAllowed } from './shared-limits.js';
 import { freeWaiting, openSources, settleSources, withinLimits } from './source-limits.js';
+import { noteEnded } from './tally.js';
 
 /** Scans of one claim; bounds the work when most candidates miss. */
 const MAX_ROUNDS = 8;
@@ -98,6 +99,7 @@ function* openClaim(request: ClaimRequest, adopt: boolean): Plan<Claiming | null
     isDue: drain.Due !== 0,
     expired: 0,
     misses: 0,
+    endings: [],
     shared: yield* openShared(request, drain.Now, processing - stale),
     sources: limits?.source ? yield* openSources(packId, limits.source, drain.Now) : null,
     adopted: adopted.length,
@@ -132,6 +134,7 @@ function* close(claiming: Claiming): Plan<ClaimResult> {
       started.map((item) => item.eventId),
       startedAt,
     );
+  yield* noteEnded(claiming.endings);
   return { items, processing, staleProcessing: stale, expired, misses, limitedForMs, limitedBy };
 }
 

@@ -15,6 +15,7 @@ import * as sql from '../statements/finalize.js';
 import type { Finalization, FinalizeResult } from '../store.js';
 import { ids, readList, writeList } from './batches.js';
 import { markSuccessors } from './lanes.js';
+import { type Ending, endingOf, noteEnded } from './tally.js';
 
 type Lease = readonly [workId: string, token: string, epoch: number];
 
@@ -26,6 +27,7 @@ export function* finalize(batch: readonly Finalization[]): Plan<FinalizeResult[]
   const completed: ItemRow[] = [];
   const ended: ItemRow[] = [];
   const stopped: ItemRow[] = [];
+  const endings: Ending[] = [];
   for (const entry of batch) {
     const row = rows.get(entry.lease.workId);
     if (
@@ -50,6 +52,7 @@ export function* finalize(batch: readonly Finalization[]): Plan<FinalizeResult[]
       const state = outcome.kind === 'completed' ? outcome.kind : yield* applyOne(row, outcome);
       if (state === 'completed') completed.push(row);
       else (state === 'skipped' || state === 'dead' ? ended : stopped).push(row);
+      if (state !== 'pending' && state !== 'held') endings.push(endingOf(row, state));
       const failures = row.Failures + (outcome.kind === 'failed' ? 1 : 0);
       applied.set(row.WorkId, { workId: row.WorkId, lost: false, state, failures });
       results.set(entry, applied.get(row.WorkId)!);
@@ -59,6 +62,7 @@ export function* finalize(batch: readonly Finalization[]): Plan<FinalizeResult[]
     expectAll(completed.length, yield* writeList(sql.completeItems, completed.map(leaseOf)));
   }
   yield* leaveLanes([...completed, ...ended], stopped);
+  yield* noteEnded(endings);
   return batch.map((entry) => results.get(entry)!);
 }
 

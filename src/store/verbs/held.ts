@@ -9,6 +9,7 @@ import { type Plan, read, write } from '../plan.js';
 import * as sql from '../statements/finalize.js';
 import type { HeldDecision, HeldResult } from '../store.js';
 import { leaveLanes, lockRows } from './finalize.js';
+import { endingOf, noteEnded } from './tally.js';
 
 const ENDS = { skip: 'skipped', end: 'dead' } as const;
 
@@ -23,5 +24,6 @@ export function* decideHeld(eventId: string, decision: HeldDecision): Plan<reado
   }
   yield* decision === 'retry' ? leaveLanes([], held) : leaveLanes(held);
   const state = decision === 'retry' ? 'pending' : ENDS[decision];
+  if (state !== 'pending') yield* noteEnded(held.map((row) => endingOf(row, state)));
   return held.map((row) => ({ workId: row.WorkId, state }));
 }

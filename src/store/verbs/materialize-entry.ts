@@ -1,4 +1,5 @@
 import type { EventDraft, ReceiptDraft } from '../store.js';
+import type { Ending } from './tally.js';
 
 /** The authority rows of the transaction and the ordinals it hands out. */
 export interface Authority {
@@ -7,6 +8,8 @@ export interface Authority {
   readonly nowMs: number;
   nextLaneOrdinal: number;
   nextHistoryOrdinal: number;
+  /** Items of this commit that are over: born so, or replaced. */
+  readonly endings: Ending[];
 }
 
 /** One Event to be (or one request without Events), and what became of it. */

@@ -10,6 +10,7 @@ import { Contention } from '../driver.js';
 import { type Plan, read, write } from '../plan.js';
 import * as sql from '../statements/materialize.js';
 import type { Authority, Entry, NewItem } from './materialize-entry.js';
+import { endingOf } from './tally.js';
 
 /** Decides for each projected item, in ordinal order, whether it is active or queued; replaces what was queued. */
 export function* queueProjections(locked: Authority, items: readonly NewItem[]): Plan<void> {
@@ -38,6 +39,7 @@ function* queueGenerations(locked: Authority, key: string, entries: readonly Ent
   if (waiting !== null && queued !== null) {
     yield* write(sql.coalesceQueuedGeneration, [waiting.event!.workId, queued.WorkId]);
     yield* write(sql.fenceEvent, [queued.EventId]);
+    locked.endings.push(endingOf({ ...queued, PackId: locked.packId }, 'coalesced'));
   }
 }
 
@@ -64,6 +66,7 @@ function* takeGenerations(locked: Authority, key: string, entries: readonly Entr
 interface QueuedRow {
   readonly WorkId: string;
   readonly EventId: string;
+  readonly QueueClass: string;
 }
 
 /** Locks in the house order: the queued one's Event, then the WorkItems. */

@@ -42,6 +42,12 @@ function* putItems(locked: Authority, items: NewItem[]): Plan<Entry[]> {
     { statement: sql.insertWorkItems, row: (item) => itemRow(locked, item), current: currentItems },
     items,
   );
+  for (const item of items) {
+    const { end, event } = item.entry;
+    if (end === null || winners.has(item)) continue;
+    const { workId, queueClass } = event!;
+    locked.endings.push({ workId, packId: locked.packId, queueClass, state: end.state });
+  }
   return [...winners].filter(([item, row]) => !sameIdentity(locked, item, row)).map(([item]) => item.entry);
 }
 

@@ -24,6 +24,7 @@ import type { Authority, Entry } from './materialize-entry.js';
 import { insertEvents, settleKeys } from './materialize-events.js';
 import { insertReceipts } from './materialize-receipts.js';
 import { insertWorkItems } from './materialize-work.js';
+import { noteEnded } from './tally.js';
 
 export function* materialize(request: MaterializeRequest): Plan<MaterializeResult[] | MaterializeRefusal> {
   const locked = yield* lockAuthority(request);
@@ -35,6 +36,7 @@ export function* materialize(request: MaterializeRequest): Plan<MaterializeResul
     request.receipts.filter((receipt) => isStored(receipt, entries)),
     entries,
   );
+  yield* noteEnded(locked.endings);
   return request.receipts.map((receipt) => resultOf(receipt, entries));
 }
 
@@ -58,6 +60,7 @@ export function* rematerialize(request: MaterializeRequest): Plan<MaterializeRes
   }
   const entries = request.receipts.filter((receipt) => receipt.quarantine === null).flatMap(eventEntriesOf);
   yield* storeEntries(locked, entries);
+  yield* noteEnded(locked.endings);
   return request.receipts.map((receipt) => resultOf(receipt, entries));
 }
 
@@ -72,6 +75,7 @@ function* lockAuthority(request: MaterializeRequest): Plan<Authority | Materiali
     nowMs: row.Now,
     nextLaneOrdinal: row.NextLaneOrdinal,
     nextHistoryOrdinal: row.NextHistoryOrdinal,
+    endings: [],
   };
 }
 

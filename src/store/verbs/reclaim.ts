@@ -6,6 +6,7 @@ import { attempt, type Claiming, canRun, startsOf } from './claim-swap.js';
 import { failWorkItem, leaveLanes, lockRows } from './finalize.js';
 import { startsAllowed } from './shared-limits.js';
 import { withinLimits } from './source-limits.js';
+import { endingOf } from './tally.js';
 
 const LEASE_EXPIRED = {
   code: 'lease_expired',
@@ -34,6 +35,7 @@ export function* reclaim(claiming: Claiming): Plan<void> {
     if (row.LeaseToken === claiming.request.token) continue;
     const state = yield* failWorkItem(row, LEASE_EXPIRED, 0);
     (state === 'dead' ? ended : stopped).push(row);
+    if (state === 'dead') claiming.endings.push(endingOf(row, state));
     if (state !== 'pending') claiming.expired++;
     else if (startable.has(candidate)) again.push(candidate);
     claiming.processing--;
