@@ -56,6 +56,19 @@ CREATE TABLE `_System_ConnectorEvent` (
   UNIQUE KEY `uniq_connector_event_idempotency` (`IdempotencyKey`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `_System_ConnectorFailure` (
+  `WorkId` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `EventId` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `PackId` bigint(20) NOT NULL,
+  `Fingerprint` varchar(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `Route` varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `ErrorCode` varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `Message` varchar(255) NOT NULL,
+  `FailedDate` bigint(20) NOT NULL,
+  PRIMARY KEY (`WorkId`),
+  KEY `ix_connector_failure_group` (`Fingerprint`,`FailedDate`,`WorkId`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `_System_ConnectorIdempotency` (
   `IdempotencyKey` binary(32) NOT NULL,
   `PackId` bigint(20) NOT NULL,
@@ -114,6 +127,15 @@ CREATE TABLE `_System_ConnectorReceipt` (
   `CreatedDate` bigint(20) NOT NULL,
   PRIMARY KEY (`ReceiptId`),
   KEY `ix_connector_receipt_quarantine` (`QuarantinedDate`,`ReceiptId`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `_System_ConnectorReplay` (
+  `ParentId` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `ChildId` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `ActionId` varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `CreatedDate` bigint(20) NOT NULL,
+  PRIMARY KEY (`ParentId`),
+  UNIQUE KEY `uniq_connector_replay_child` (`ChildId`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `_System_ConnectorTally` (

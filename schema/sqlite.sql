@@ -52,6 +52,17 @@ CREATE TABLE _System_ConnectorEvent (
       CONSTRAINT uniq_connector_event_idempotency UNIQUE (IdempotencyKey)
     ) STRICT;
 
+CREATE TABLE _System_ConnectorFailure (
+      WorkId TEXT NOT NULL PRIMARY KEY,
+      EventId TEXT NOT NULL,
+      PackId INTEGER NOT NULL,
+      Fingerprint TEXT NOT NULL,
+      Route TEXT NOT NULL,
+      ErrorCode TEXT NOT NULL,
+      Message TEXT NOT NULL,
+      FailedDate INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE _System_ConnectorIdempotency (
       IdempotencyKey BLOB NOT NULL PRIMARY KEY,
       PackId INTEGER NOT NULL,
@@ -105,6 +116,14 @@ CREATE TABLE _System_ConnectorReceipt (
       ReceivedDate INTEGER NOT NULL,
       CreatedDate INTEGER NOT NULL
     ) STRICT;
+
+CREATE TABLE _System_ConnectorReplay (
+      ParentId TEXT NOT NULL PRIMARY KEY,
+      ChildId TEXT NOT NULL,
+      ActionId TEXT NOT NULL,
+      CreatedDate INTEGER NOT NULL,
+      CONSTRAINT uniq_connector_replay_child UNIQUE (ChildId)
+    ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _System_ConnectorTally (
       PackId INTEGER NOT NULL,
@@ -212,6 +231,9 @@ CREATE TABLE _System_SchedulerLease (
     ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX ix_connector_action_created ON _System_ConnectorAction (CreatedDate, ActionId);
+
+CREATE INDEX ix_connector_failure_group ON _System_ConnectorFailure
+      (Fingerprint, FailedDate, WorkId);
 
 CREATE INDEX ix_connector_limit_due ON _System_ConnectorLimit
       (PackId, DueDate, LimitKey);

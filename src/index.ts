@@ -8,4 +8,16 @@ export { mailgunToken, signatures } from './packs/signatures.js';
 export type * from './packs/types.js';
 export type { LaneheadOptions, Role } from './runtime/options.js';
 export { createLanehead, type Lanehead, type Started } from './runtime/runtime.js';
-export type { ClassStats, PackStats, Stats } from './store/store.js';
+export type { WorkActionOptions, WorkActionResult } from './runtime/work-actions.js';
+export type {
+  ActionFilter,
+  ActionRecord,
+  ClassStats,
+  FailureFilter,
+  FailureGroup,
+  PackStats,
+  Page,
+  Stats,
+  WorkAction,
+  WorkFilter,
+} from './store/store.js';

@@ -13,6 +13,7 @@ const exitCode = await runCommand(process.argv.slice(2), {
   environment: process.env,
   print: (line) => process.stdout.write(`${line}\n`),
   complain: (line) => process.stderr.write(`${line}\n`),
+  ...(process.stderr.isTTY ? { progress: (text) => process.stderr.write(`\r\u001b[K${text}`) } : {}),
 });
 await Promise.all([written(process.stdout), written(process.stderr)]);
 // A flow that ignored its abort may still hold timers and sockets; it keeps no process alive.

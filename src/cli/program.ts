@@ -1,10 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../runtime/version.js';
+import { addActionCommands } from './commands/actions.js';
 import { addEventCommands } from './commands/events.js';
+import { addFailureCommands } from './commands/failures.js';
 import { addLaneCommands } from './commands/lanes.js';
 import { addMigrateCommands } from './commands/migrate.js';
 import { addPackCommands } from './commands/packs.js';
 import { addReceiptCommands } from './commands/receipts.js';
+import { addReplayCommand } from './commands/replay.js';
 import { addServeCommands } from './commands/serve.js';
 import { addStatsCommand } from './commands/stats.js';
 import { failureOf, renderFailure, usageFailure } from './failure.js';
@@ -45,7 +48,10 @@ function programOf(terminal: Terminal, help: string[]): Command {
   addStatsCommand(program, terminal);
   addEventCommands(program, terminal);
   addReceiptCommands(program, terminal);
+  addReplayCommand(program, terminal);
+  addFailureCommands(program, terminal);
   addLaneCommands(program, terminal);
+  addActionCommands(program, terminal);
   addPackCommands(program, terminal);
   return program;
 }

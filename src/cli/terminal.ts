@@ -9,6 +9,8 @@ export interface Terminal {
   print(line: string): void;
   /** One line to stderr. */
   complain(line: string): void;
+  /** Shows how far it has come, in place of what it showed last; absent where nobody looks on. */
+  readonly progress?: (text: string) => void;
 }
 
 /** One JSON value, or lines for a person. */

@@ -40,6 +40,10 @@ export type OnDead = 'advance' | 'hold';
 export type OnConflict = 'hold' | 'separate';
 export type EventOrigin = 'webhook' | 'replay' | 'import';
 
+export const ACTION_KINDS = ['replay', 'retry', 'skip', 'end', 'cancel', 'erase'] as const;
+/** What a person may do to stored work. */
+export type ActionKind = (typeof ACTION_KINDS)[number];
+
 /**
  * A claim, as one value: every later change of the row is a compare-and-swap on `token` and `epoch` (OWN-5).
  * `untilMs` is the database's epoch time at which others may take the row over.

@@ -16,7 +16,16 @@ import { idMaker } from '../core/ids.js';
 import { systemClock, systemNextTurn, systemRandom } from '../core/system.js';
 import { createIngress, type Ingress } from '../ingress/server.js';
 import type { FlowLog, Pack } from '../packs/types.js';
-import { openingFailure, type Stats } from '../store/store.js';
+import {
+  type ActionFilter,
+  type ActionRecord,
+  type FailureFilter,
+  type FailureGroup,
+  openingFailure,
+  type Page,
+  type Stats,
+  type WorkAction,
+} from '../store/store.js';
 import { createSupervisor, type Supervisor } from '../supervisor/supervisor.js';
 import { openAdminListener } from './admin-listener.js';
 import { CoverageSweep } from './coverage.js';
@@ -27,6 +36,12 @@ import { type LaneheadOptions, type Settings, settingsOf } from './options.js';
 import { changePackStatus, type PackStatusChange } from './pack-status.js';
 import { redactingLogger } from './redacting-logger.js';
 import { Signals } from './signals.js';
+import {
+  runWorkAction,
+  type WorkActionOptions,
+  type WorkActionParts,
+  type WorkActionResult,
+} from './work-actions.js';
 
 export interface Started {
   /** Where webhooks come in; `null` without `listen`. */
@@ -62,6 +77,21 @@ export interface Lanehead {
   pausePack(pack: string, options?: Pick<PackStatusChange, 'namespaces'>): Promise<void>;
   /** Takes a paused pack into service again, with what it has left. Throws as `pausePack` does. */
   resumePack(pack: string, options?: Pick<PackStatusChange, 'namespaces'>): Promise<void>;
+  /**
+   * Runs ended work once more, as new Events: one Event, a group of `failures`, or all that a filter finds. An item has
+   * one child, whoever asks how often; replaying the child makes the next run.
+   * @throws LaneheadError `invalid_argument`, `not_found`
+   */
+  replay(options: WorkActionOptions): Promise<WorkActionResult>;
+  /**
+   * Of held work `retry`: run it again, with its whole budget; `skip`, `end`: end it, and let its lane go on. `cancel`:
+   * end pending work before it runs. Bounded steps, as a replay. Throws as `replay` does.
+   */
+  decide(kind: Exclude<WorkAction, 'replay'>, options: WorkActionOptions): Promise<WorkActionResult>;
+  /** Dead and held work that nobody has decided on, in groups of one cause each, by page. */
+  failures(filter?: Partial<FailureFilter>): Promise<Page<FailureGroup>>;
+  /** What people did, newest first, by page: the audit log. */
+  actions(filter?: Partial<ActionFilter>): Promise<Page<ActionRecord>>;
   /** Serves one request in the process, by the same decisions as the listener. After `start`. */
   handle(request: Request): Promise<Response>;
   /** `exact`: by the claim's own predicate instead of the readiness marks. */
@@ -71,6 +101,8 @@ export interface Lanehead {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** Items on a page of a list, unless its caller says how many. */
+const PAGE = 50;
 /** A method is called again on another one, not sent to another process. */
 const NOT_RUNNING = 'Call start() first; one that was stopped is over: make a new one with createLanehead.';
 
@@ -97,10 +129,10 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
     return await starting;
   };
   /** A stop closes what a change needs: then that is why it failed. */
-  const change = async (work: (parts: Parts) => Promise<void>): Promise<void> => {
+  const change = async <T>(work: (parts: Parts) => Promise<T>): Promise<T> => {
     const parts = await running();
     try {
-      await work(parts);
+      return await work(parts);
     } catch (error) {
       if (stopping === null) throw error;
       throw new LaneheadError('draining', 'it was stopped meanwhile', { cause: error, action: NOT_RUNNING });
@@ -127,12 +159,23 @@ export function createLanehead(options: LaneheadOptions): Lanehead {
       change((parts) => changeStatus(parts, { pack, status: 'paused', namespaces })),
     resumePack: (pack, { namespaces } = {}) =>
       change((parts) => changeStatus(parts, { pack, status: 'active', namespaces })),
+    replay: (options) => change((parts) => runWorkAction(actingParts(parts), 'replay', options)),
+    decide: (kind, options) => change((parts) => runWorkAction(actingParts(parts), kind, options)),
+    failures: async (filter = {}) => (await running()).opened.store.listFailures({ limit: PAGE, ...filter }),
+    actions: async (filter = {}) => (await running()).opened.store.listActions({ limit: PAGE, ...filter }),
     handle: async (request) => (await running()).ingress.handle(request),
     stats: async ({ exact = false } = {}) => (await running()).opened.store.stats({ exact }),
     drainUntilIdle: async ({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) =>
       drainUntilIdle((await running()).opened.store, systemClock, timeoutMs),
   };
 }
+
+const actingParts = ({ opened, supervisor }: Parts): WorkActionParts => ({
+  store: opened.store,
+  clock: systemClock,
+  newId: idMaker(systemClock, systemRandom()),
+  onEnqueued: ({ packId, queueClasses }) => supervisor?.wake(packId, queueClasses),
+});
 
 async function changeStatus({ opened, installations }: Parts, change: PackStatusChange): Promise<void> {
   await changePackStatus(opened.store, change);

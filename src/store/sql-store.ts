@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.js';
+import { idMaker } from '../core/ids.js';
 import type { Random } from '../core/random.js';
 import type { Driver } from './driver.js';
 import { migrate, schemaStatus } from './migrations/migrator.js';
@@ -6,11 +7,12 @@ import { type Plan, read } from './plan.js';
 import { retrying } from './retrying.js';
 import { ping } from './statements/migrate.js';
 import type { ClaimRequest, InstalledPack, PoolGauges, Store } from './store.js';
+import { act, preview } from './verbs/act.js';
 import { listActions } from './verbs/actions.js';
 import * as authority from './verbs/authority.js';
 import * as claims from './verbs/claim.js';
+import { listFailures } from './verbs/failures.js';
 import { finalize } from './verbs/finalize.js';
-import { decideHeld } from './verbs/held.js';
 import { repairReadiness } from './verbs/lanes.js';
 import * as leases from './verbs/lease.js';
 import { materialize, rematerialize } from './verbs/materialize.js';
@@ -33,6 +35,8 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
   const within = <T>(plan: (attempt: number) => Plan<T>, by: Driver = driver): Promise<T> =>
     retrying(clock, random, (attempt) => by.transaction(() => plan(attempt)));
   const asking = <T>(plan: () => Plan<T>): Promise<T> => retrying(clock, random, () => driver.query(plan));
+
+  const newId = idMaker(clock, random);
 
   return {
     engine: driver.dialect.name,
@@ -67,7 +71,8 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
 
     coverageStep: (cursor) => asking(() => reports.coverageStep(cursor)),
 
-    decideHeld: (eventId, decision) => within(() => decideHeld(eventId, decision)),
+    act: (request, options = {}) => within(() => act(request, options, newId)),
+    preview: (request, position) => asking(() => preview(request, position)),
 
     stats: ({ exact }) => asking(() => reports.stats(exact)),
     queueGauges: (packIds) => asking(() => reports.queueGauges(packIds)),
@@ -76,6 +81,7 @@ export function createSqlStore({ driver, foreground = driver, clock, random }: S
     listReceipts: (filter) => asking(() => reports.listReceipts(filter)),
     loadReceipt: (receiptId) => asking(() => reports.loadReceipt(receiptId)),
 
+    listFailures: (filter) => asking(() => listFailures(filter)),
     listActions: (filter) => asking(() => listActions(filter)),
 
     schemaStatus: () => schemaStatus(foreground),

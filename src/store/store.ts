@@ -18,11 +18,12 @@ import type {
 import type { DriverPressure, PoolGauge } from './driver.js';
 import type {
   ActionFilter,
-  ActionKind,
   ActionRecord,
   EventDetail,
   EventFilter,
   EventSummary,
+  FailureFilter,
+  FailureGroup,
   Page,
   QueueGauge,
   ReceiptFilter,
@@ -31,10 +32,12 @@ import type {
   Stats,
   StoredReceipt,
 } from './views.js';
+import type { ActionStep, PreviewStep, StepOptions, WorkRequest } from './work-request.js';
 
 export type { PoolGauge } from './driver.js';
 export { AccessRefused, Contention, openingFailure, StoreOutage } from './failures.js';
 export type * from './views.js';
+export type * from './work-request.js';
 
 // ── authority ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -296,31 +299,6 @@ export interface WorkItemService {
   renew(leases: readonly Lease[], leaseMs: number): Promise<RenewResult>;
 }
 
-// ── held ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** `retry`: run it again, with its whole budget. `skip`, `end`: it ends `skipped` or `dead`, and its lane goes on. */
-export type HeldDecision = 'retry' | 'skip' | 'end';
-
-export interface HeldResult {
-  readonly workId: string;
-  readonly state: WorkItemState;
-}
-
-// ── actions ──────────────────────────────────────────────────────────────────────────────────────────────
-
-/** What a person asks for, to be written down. */
-export interface ActionRequest {
-  /** 1 to 64 printable ASCII characters. The same request under the same id is the same action. */
-  readonly actionId: string;
-  readonly kind: ActionKind;
-  /** Who acts, 1 to 128 characters. */
-  readonly actor: string;
-  /** Why, 1 to 2,000 characters. */
-  readonly reason: string;
-  /** What it is about, as JSON; equal requests have equal texts. */
-  readonly target: string;
-}
-
 // ── the whole ────────────────────────────────────────────────────────────────────────────────────────────
 
 export const POOL_NAMES = ['drain', 'admission', 'shared'] as const;
@@ -354,8 +332,12 @@ export interface Store extends WorkItemService {
   /** One bounded step of the look for Events without a WorkItem, from `cursor` on; `null`: it is through. */
   coverageStep(cursor: string | null): Promise<{ gaps: number; cursor: string | null }>;
 
-  /** Decides on the held work of one Event (EXE); empty: none of it is held. */
-  decideHeld(eventId: string, decision: HeldDecision): Promise<readonly HeldResult[]>;
+  /** One bounded step of what a person asks for; the same request again goes on, until its action is finished. */
+  act(request: WorkRequest, options?: StepOptions): Promise<ActionStep>;
+  /** One bounded step of a look at what a request is about, from `position` on; `null`: from the beginning. */
+  preview(request: Pick<WorkRequest, 'kind' | 'filter'>, position: string | null): Promise<PreviewStep>;
+  /** Dead and held work that nobody has decided on, in groups of one cause each. */
+  listFailures(filter: FailureFilter): Promise<Page<FailureGroup>>;
 
   stats(options: { exact: boolean }): Promise<Stats>;
   /** One for each of these packs that is installed, in no order. */

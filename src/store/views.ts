@@ -1,5 +1,5 @@
 import type { WorkError } from '../core/outcome.js';
-import type { EventOrigin, QueueClass, WorkItemState } from '../core/work.js';
+import type { ActionKind, EventOrigin, QueueClass, WorkItemState } from '../core/work.js';
 
 /** What people and their tools read of the store. */
 
@@ -88,6 +88,8 @@ export interface WorkItemView {
 
 export interface EventDetail {
   readonly event: EventSummary;
+  /** What a replay made of it; replaying that makes the next one. `null`: it was not replayed. */
+  readonly childId: string | null;
   readonly workItems: readonly WorkItemView[];
 }
 
@@ -131,8 +133,6 @@ export interface ReceiptFilter {
   readonly cursor?: string;
 }
 
-export type ActionKind = 'replay' | 'retry' | 'skip' | 'end' | 'cancel' | 'erase';
-
 /** One thing a person did: a line of the audit log. */
 export interface ActionRecord {
   /** Its id. */
@@ -150,6 +150,31 @@ export interface ActionRecord {
   readonly createdAt: number;
   /** `null`: it is not through. */
   readonly finishedAt: number | null;
+}
+
+/** Dead and held items whose errors have one fingerprint. */
+export interface FailureGroup {
+  readonly fingerprint: string;
+  readonly namespace: string;
+  readonly pack: string;
+  readonly route: string;
+  readonly code: string;
+  /** What the messages have in common; what varies is `…`. */
+  readonly message: string;
+  /** Up to 10,000; what is more is not counted. */
+  readonly count: number;
+  /** When the first and the last of them failed. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** The Event that failed last. */
+  readonly sampleId: string;
+}
+
+export interface FailureFilter {
+  readonly namespace?: string;
+  readonly pack?: string;
+  readonly limit: number;
+  readonly cursor?: string;
 }
 
 export interface ActionFilter {

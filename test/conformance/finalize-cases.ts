@@ -151,48 +151,6 @@ export function finalizeCases(engine: Engine): void {
       expect(await at.item("State = 'held'")).toHaveLength(2);
     });
 
-    describe('[EXE-1] a person decides on what is held', () => {
-      const hold = async () => {
-        const events = [{ source: 'a', budget: 2, onDead: 'hold' as const }];
-        await at.admit({ events }, { events: [{ source: 'a' }] });
-        for (let failure = 0; failure < 2; failure++) {
-          await at.finish(await at.claim(), { kind: 'failed', error, delayMs: 0 });
-        }
-        const [row] = await at.item("State = 'held'");
-        return { workId: row!.WorkId, eventId: row!.EventId as unknown as string };
-      };
-
-      it('retry: it runs before what waits behind it, with a whole budget, and its attempts go on counting', async () => {
-        const { eventId, workId } = await hold();
-        expect(await at.store.decideHeld(eventId, 'retry')).toMatchObject([{ workId, state: 'pending' }]);
-        const [again] = await at.claim();
-        expect(again).toMatchObject({ eventId, attempt: 3, failures: 0 });
-        await at.finish([again!], { kind: 'failed', error, delayMs: 0 });
-        expect(await at.finish(await at.claim())).toMatchObject([{ state: 'completed', failures: 1 }]);
-        expect(await at.claim()).toHaveLength(1);
-      });
-
-      it.each([
-        ['skip', 'skipped'],
-        ['end', 'dead'],
-      ] as const)('%s: it ends %s, for good, and its lane goes on', async (decision, state) => {
-        const { eventId, workId } = await hold();
-        expect(await at.store.decideHeld(eventId, decision)).toMatchObject([{ workId, state }]);
-        expect(await at.item(`State = '${state}' AND TerminalDate IS NOT NULL`)).toHaveLength(1);
-        expect(await at.claim()).toHaveLength(1);
-        expect(await at.store.decideHeld(eventId, 'retry')).toEqual([]);
-      });
-
-      it('what is not held is left alone', async () => {
-        await at.admit({ events: [{ source: 'a' }] });
-        const [running] = await at.claim();
-        for (const decision of ['retry', 'skip', 'end'] as const) {
-          expect(await at.store.decideHeld(running!.eventId, decision)).toEqual([]);
-        }
-        expect(await at.finish([running!])).toMatchObject([{ lost: false, state: 'completed' }]);
-      });
-    });
-
     it('an item admitted while its predecessor runs becomes head when that ends', async () => {
       await at.admit({ events: [{ source: 'a' }] });
       const running = await at.claim();

@@ -3,13 +3,18 @@ import { newLeaseToken } from '../../src/core/ids.js';
 import type { Outcome } from '../../src/core/outcome.js';
 import { systemRandom } from '../../src/core/system.js';
 import type {
+  ActionRecord,
   ClaimedItem,
   ClaimRequest,
   FinalizeResult,
   InstalledPack,
   MaterializeResult,
+  StepOptions,
+  WorkAction,
+  WorkFilter,
+  WorkRequest,
 } from '../../src/store/store.js';
-import { draftReceipt, type ReceiptSketch } from '../support/drafts.js';
+import { draftReceipt, newId, type ReceiptSketch } from '../support/drafts.js';
 import type { Engine, OpenedStore } from './engine.js';
 
 const random = systemRandom();
@@ -20,6 +25,12 @@ export interface Fixture extends OpenedStore {
   admit(...sketches: ReceiptSketch[]): Promise<MaterializeResult[]>;
   claim(changes?: Partial<ClaimRequest>): Promise<readonly ClaimedItem[]>;
   finish(items: readonly ClaimedItem[], outcome?: Outcome): Promise<readonly FinalizeResult[]>;
+  /** What a person asks for, step by step to its end. */
+  act(
+    kind: WorkAction,
+    filter: WorkFilter,
+    changes?: Partial<WorkRequest> & StepOptions,
+  ): Promise<ActionRecord>;
   /** Claims and completes until nothing is left; source keys in start order. */
   drain(): Promise<string[]>;
   item(where: string, ...params: unknown[]): Promise<Record<string, never>[]>;
@@ -58,6 +69,7 @@ export function useStore(engine: Engine): Fixture {
   });
   afterEach(async () => {
     expect(await tallyErrors(fixture), '[STA-1] what the tally is wrong about').toEqual([]);
+    expect(await failureErrors(fixture), 'failures of items that have not failed, or are gone').toEqual([]);
   });
   const admit: Fixture['admit'] = async (...sketches) => {
     const { packId, namespace } = fixture.pack;
@@ -68,11 +80,19 @@ export function useStore(engine: Engine): Fixture {
   };
   const claim: Fixture['claim'] = async (changes) =>
     (await fixture.store.claim(claimRequest(fixture.pack, changes))).items;
+  const act: Fixture['act'] = async (kind, filter, { limit, ...changes } = {}) => {
+    const asked = { actionId: newId('act'), actor: 'ada', reason: 'a case', kind, filter, ...changes };
+    for (;;) {
+      const { action } = await fixture.store.act(asked, limit === undefined ? {} : { limit });
+      if (action.status === 'finished') return action;
+    }
+  };
   const finish: Fixture['finish'] = (items, outcome = { kind: 'completed' }) =>
     fixture.store.finalize(items.map((item) => ({ lease: item.lease, outcome })));
   return Object.assign(fixture, {
     admit,
     claim,
+    act,
     finish,
     async drain() {
       const order: string[] = [];
@@ -114,6 +134,14 @@ async function tallyErrors(fixture: Fixture): Promise<unknown[]> {
   );
 }
 
+/** Whoever ends, decides or removes an item takes its failure away with it. */
+const failureErrors = (fixture: Fixture) =>
+  fixture.sql(
+    `SELECT f.WorkId, w.State, w.ReplayedAt FROM ${FAILURE} f LEFT JOIN ${ITEM} w ON w.WorkId = f.WorkId
+      WHERE f.PackId = ? AND (w.State IS NULL OR w.State NOT IN ('dead', 'held') OR w.ReplayedAt IS NOT NULL)`,
+    [fixture.pack.packId],
+  );
+
 /** For a case that ends or removes items by hand: the tally could not know. */
 export async function recountByHand(fixture: Fixture): Promise<void> {
   const pack = [fixture.pack.packId];
@@ -130,4 +158,6 @@ export const EVENT = '_System_ConnectorEvent';
 export const ITEM = '_System_ConnectorWorkItem';
 export const RECEIPT = '_System_ConnectorReceipt';
 export const KEY = '_System_ConnectorIdempotency';
+export const REPLAY = '_System_ConnectorReplay';
+export const FAILURE = '_System_ConnectorFailure';
 const TALLY = '_System_ConnectorTally';

@@ -104,7 +104,7 @@ export function projectionCases(engine: Engine): void {
         );
         const [first] = await at.claim();
         await at.finish([first!], { kind: 'failed', error, delayMs: 0 });
-        await at.store.decideHeld(first!.eventId, decision);
+        await at.act(decision, { event: first!.eventId });
         expect((await states())[1]).toBe('pending true 2');
         const second = await at.claim();
         expect(second).toHaveLength(1);

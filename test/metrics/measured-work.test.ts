@@ -169,7 +169,8 @@ describe('drain', () => {
     await expect.poll(held, { timeout: 20_000 }).toBe(1);
     expect(sumOf(await system.scrape(), 'lanehead_work_finished_total', { ...ROUTE, state: 'held' })).toBe(1);
     const [event] = (await system.store.listEvents({ state: 'held', limit: 1 })).items;
-    await system.store.decideHeld(event!.id, 'skip');
+    const filter = { event: event!.id };
+    await system.store.act({ actionId: 'act_1', kind: 'skip', actor: 'ada', reason: 'gone', filter });
     expect(await held()).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 /** What a claim took, beside everything that it could have taken: whole claims, as they were committed. */
 import type { AskedClaim, Ledger } from './ledger.js';
 import type { LimitRules } from './limit-rules.js';
-import type { Breach } from './row-audit.js';
+import type { ItemBreach } from './row-audit.js';
 import type { MirrorItem, RowMirror } from './row-mirror.js';
 
 export interface ClaimRuleContext {
@@ -24,8 +24,6 @@ export interface OpenClaim {
   readonly waiting: readonly MirrorItem[];
   readonly pendingBefore: ReadonlySet<MirrorItem>;
 }
-
-export type ItemBreach = readonly [item: MirrorItem, breach: Breach];
 
 /** Claims that may pass over an item before one takes the oldest: those of a single slot, see shapes.ts. */
 const MOST_PASSED = 3;

@@ -1,7 +1,7 @@
 /** What senders, flows and the processes' own calls say, kept outside of everything that can fail. */
 import type { Outcome } from '../../src/core/outcome.js';
 import type { Lease } from '../../src/core/work.js';
-import type { ClaimRequest, HeldDecision } from '../../src/store/store.js';
+import type { ClaimRequest, WorkRequest } from '../../src/store/store.js';
 import { type Run, type RunRecord, runKey, type Transition } from '../support/history.js';
 import type { Thread } from './world.js';
 
@@ -42,8 +42,12 @@ export class Ledger {
   readonly transitions: Transition[] = [];
   /** Items over which a batch read failed or hung. */
   readonly readTrouble = new Set<string>();
-  /** What somebody decided on a held item last, by its work id. */
-  readonly decisions = new Map<string, HeldDecision>();
+  /** What somebody asks for in the transaction that is open. */
+  acting: Pick<WorkRequest, 'actionId' | 'kind'> | null = null;
+  /** By action: items that it changed. */
+  readonly acted = new Map<string, number>();
+  /** Held items that somebody has ended as dead. */
+  readonly endedByPeople = new Set<string>();
   readonly #runs = new Map<string, FlowRun>();
   readonly #outcomes = new Map<string, Set<Outcome['kind']>>();
   readonly #reported = new Map<string, number>();
@@ -120,6 +124,12 @@ export class Ledger {
     if (!this.#reported.has(key)) this.#reported.set(key, at);
     const outcomes = this.#outcomes.get(key) ?? new Set();
     this.#outcomes.set(key, outcomes.add(outcome));
+  }
+
+  /** The action that is going on changed an item, or made one. */
+  noteActed(): void {
+    const { actionId } = this.acting!;
+    this.acted.set(actionId, (this.acted.get(actionId) ?? 0) + 1);
   }
 
   isMeant(key: string, outcome: Outcome['kind']): boolean {

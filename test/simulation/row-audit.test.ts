@@ -32,7 +32,7 @@ describe('rows', () => {
     expect(
       kindsOf((rows) => {
         held(rows);
-        rows.ledger.decisions.set('a', 'retry');
+        rows.ledger.acting = { actionId: 'act', kind: 'retry' };
         rows.change('a', { state: 'pending', readiness: 2, failures: 0 });
         rows.claim('a');
       }),
@@ -324,7 +324,7 @@ describe('rows', () => {
       'wrong_outcome',
       (rows) => {
         held(rows);
-        rows.ledger.decisions.set('a', 'skip');
+        rows.ledger.acting = { actionId: 'act', kind: 'skip' };
         rows.end('a', 'dead');
       },
     ],
@@ -333,7 +333,7 @@ describe('rows', () => {
       'wrong_outcome',
       (rows) => {
         held(rows);
-        rows.ledger.decisions.set('a', 'retry');
+        rows.ledger.acting = { actionId: 'act', kind: 'retry' };
         rows.change('a', { state: 'pending', readiness: 2 });
       },
     ],

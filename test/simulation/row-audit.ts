@@ -4,6 +4,7 @@
  */
 import type { Lease } from '../../src/core/work.js';
 import type { ViolationKind } from '../support/history.js';
+import { childBreaches, unborn } from './action-rules.js';
 import { ClaimRules, type OpenClaim } from './claim-rules.js';
 import type { MirrorItem } from './row-mirror.js';
 import { isOpen, RowMirror, TERMINAL } from './row-mirror.js';
@@ -11,6 +12,7 @@ import type { ItemIdentity, ItemState, RowNote } from './row-notes.js';
 import { type RuleContext, rowBreaches } from './row-rules.js';
 import type { World } from './world.js';
 
+export type ItemBreach = readonly [item: MirrorItem, breach: Breach];
 export type Breach = readonly [kind: ViolationKind, why: string];
 
 const FREE = new Set(['event/pending', 'event/failed']);
@@ -76,7 +78,8 @@ export class RowAudit {
         this.#changed(note.workId, note.state, note.at);
         break;
       case 'event in':
-        this.mirror.events.set(note.eventId, note);
+        this.mirror.addEvent(note);
+        if (note.parentId !== null) this.#context.ledger.noteActed();
         break;
       case 'event':
         this.#ownerChanged(note.eventId, note.owner);
@@ -95,6 +98,8 @@ export class RowAudit {
     const last = this.#lastOrdinal.get(item.packId) ?? 0;
     if (item.ordinal <= last) this.#breach(item.item, ['ordinal', `${item.ordinal} after ${last}`]);
     this.#lastOrdinal.set(item.packId, Math.max(last, item.ordinal));
+    for (const breach of childBreaches(this.mirror, this.#context.ledger, item))
+      this.#breach(item.item, breach);
     const { conflict } = this.mirror.events.get(item.eventId)!;
     const held = conflict && this.#context.holdsConflicts(item.route);
     if (held !== (state.state === 'skipped'))
@@ -120,6 +125,7 @@ export class RowAudit {
       if (this.#context.ledger.openClaims.has(to.token ?? '')) item.claimedAt = this.#world.now;
     }
     if (from.state === to.state && from.epoch === to.epoch) return;
+    this.#noteActed(item, from.state, to.state);
     if (to.state === 'processing') {
       item.claimedAt = this.#world.now;
       this.claimedAt.set(item.packId, this.#world.now);
@@ -136,6 +142,13 @@ export class RowAudit {
       failure,
     };
     this.#context.ledger.transitions.push(transition);
+  }
+
+  #noteActed({ workId }: MirrorItem, from: string, to: string): void {
+    const { ledger } = this.#context;
+    if (ledger.acting === null || !(from === 'held' || to === 'skipped')) return;
+    ledger.noteActed();
+    if (to === 'dead') ledger.endedByPeople.add(workId);
   }
 
   #ownerChanged(eventId: string, owner: string): void {
@@ -162,6 +175,8 @@ export class RowAudit {
     if (!expected)
       this.#breach(item.item, ['owner', `${state} at epoch ${epoch}, and its Event is ${owner}`]);
     if (state === 'coalesced') this.#supersededSettled(item);
+    if (unborn(this.mirror, item))
+      this.#breach(item.item, ['replay', 'marked as replayed, and has no child']);
     if (item.projection !== null) this.#projectionSettled(item.projection);
     for (const lane of item.lanes) this.#laneSettled(lane);
     if (item.lanes.length === 0) this.#headSettled(item);

@@ -1,5 +1,5 @@
 /** The rows as they are committed, kept beside the database from its notes; what the rules look at. */
-import type { ItemIdentity, ItemState } from './row-notes.js';
+import type { ItemIdentity, ItemState, RowNote } from './row-notes.js';
 
 export interface MirrorItem extends ItemIdentity {
   /** As its sender knows it. */
@@ -31,6 +31,7 @@ export class RowMirror {
     {
       readonly item: string;
       readonly source: string;
+      readonly parentId: string | null;
       readonly receiptId: string;
       readonly conflict: boolean;
       owner: string;
@@ -42,6 +43,23 @@ export class RowMirror {
   readonly #lanes = new Map<string, MirrorItem[]>();
   readonly #projections = new Map<string, MirrorItem[]>();
   readonly #processing = new Map<number, number>();
+  readonly #children = new Map<string, number>();
+  readonly #byEvent = new Map<string, MirrorItem>();
+
+  /** A replay has the name of its parent, and one stroke more. */
+  addEvent({ eventId, item, ...event }: Extract<RowNote, { kind: 'event in' }>): void {
+    const parent = event.parentId === null ? undefined : this.events.get(event.parentId);
+    if (event.parentId !== null) this.#children.set(event.parentId, this.childrenOf(event.parentId) + 1);
+    this.events.set(eventId, { ...event, item: parent === undefined ? item : `${parent.item}'` });
+  }
+
+  childrenOf(eventId: string): number {
+    return this.#children.get(eventId) ?? 0;
+  }
+
+  itemOfEvent(eventId: string): MirrorItem | undefined {
+    return this.#byEvent.get(eventId);
+  }
 
   add(identity: ItemIdentity, state: ItemState): MirrorItem {
     const lanes = [identity.sourceLane, identity.deliveryLane, identity.targetLane].filter(
@@ -59,6 +77,7 @@ export class RowMirror {
       now: state,
     };
     this.items.set(item.workId, item);
+    this.#byEvent.set(item.eventId, item);
     this.names.add(name);
     for (const lane of lanes) append(this.#lanes, lane, item);
     if (item.projection !== null) append(this.#projections, item.projection, item);

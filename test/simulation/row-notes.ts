@@ -36,6 +36,7 @@ const CHANGING = {
   Generation: 'generation',
   ProjectionActiveKey: 'activeKey',
   SupersededBy: 'supersededBy',
+  ReplayedAt: 'replayedAt',
   LastErrorCode: 'errorCode',
 } as const;
 
@@ -60,6 +61,7 @@ export interface ItemState {
   readonly generation: number;
   readonly activeKey: string | null;
   readonly supersededBy: string | null;
+  readonly replayedAt: number | null;
   readonly errorCode: string | null;
 }
 
@@ -95,6 +97,8 @@ export type RowNote =
       readonly receiptId: string;
       readonly item: string;
       readonly source: string;
+      /** What it is a replay of. */
+      readonly parentId: string | null;
       readonly owner: string;
       /** A known key with other bytes. */
       readonly conflict: boolean;
@@ -141,15 +145,24 @@ export function watchRows(
     tell({ kind: 'item', at: now(), workId, state: record<ItemState>(CHANGING, values, 0) });
   });
   define('sim_event_in', (...values: unknown[]) => {
-    const [eventId, receiptId, payload, source, owner, conflict] = values as [
+    const [eventId, receiptId, payload, source, owner, conflict, parentId] = values as [
       string,
       string,
       Uint8Array,
       string,
       string,
       number,
+      string | null,
     ];
-    const facts = { eventId, receiptId, item: item(payload), source, owner, conflict: conflict === 1 };
+    const facts = {
+      eventId,
+      receiptId,
+      item: item(payload),
+      source,
+      owner,
+      parentId,
+      conflict: conflict === 1,
+    };
     tell({ kind: 'event in', ...facts });
   });
   define('sim_event', (eventId: string, owner: string) => tell({ kind: 'event', eventId, owner }));
@@ -166,7 +179,7 @@ export function watchRows(
     `sim_item_in(${picked([...fixed, ...changing], 'NEW')})`,
   );
   trigger(db, 'SimItem', `UPDATE ON ${WORK_ITEM}`, `sim_item(NEW.WorkId, ${picked(changing, 'NEW')})`);
-  const event = `sim_event_in(NEW.EventId, NEW.ReceiptId, NEW.Payload, NEW.SourceKey, ${owner('NEW')}, NEW.ConflictOf IS NOT NULL)`;
+  const event = `sim_event_in(NEW.EventId, NEW.ReceiptId, NEW.Payload, NEW.SourceKey, ${owner('NEW')}, NEW.ConflictOf IS NOT NULL, NEW.ParentId)`;
   trigger(db, 'SimEventIn', `INSERT ON ${EVENT}`, event);
   trigger(db, 'SimEvent', `UPDATE ON ${EVENT}`, `sim_event(NEW.EventId, ${owner('NEW')})`);
   const receipt = 'sim_receipt_in(NEW.ReceiptId, NEW.QuarantinedDate IS NOT NULL)';

@@ -1,10 +1,11 @@
 /** What may happen to one row, from one statement to the next. */
 
+import { endedBreaches, mayAct } from './action-rules.js';
 import type { Hardships } from './hardships.js';
 import { type FlowRun, type Ledger, leaseKey } from './ledger.js';
 import type { LimitRules } from './limit-rules.js';
 import type { Breach } from './row-audit.js';
-import { isOpen, type MirrorItem, type RowMirror } from './row-mirror.js';
+import { isOpen, type MirrorItem, type RowMirror, TERMINAL } from './row-mirror.js';
 import type { ItemState } from './row-notes.js';
 
 export interface RouteRules {
@@ -53,10 +54,10 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
   held: ['held', 'pending', 'skipped', 'dead'],
 };
 
-const DECIDED: Readonly<Record<string, string>> = { retry: 'pending', skip: 'skipped', end: 'dead' };
-
 export function* rowBreaches(context: RuleContext, change: Change): Generator<Breach> {
   const { from, to } = change;
+  if (TERMINAL.has(from.state)) return yield* endedBreaches(context.ledger, change);
+  if (from.state === 'pending' && to.state === 'skipped') return yield* cancelBreaches(context, change);
   if (!NEXT[from.state]?.includes(to.state)) {
     yield ['illegal_transition', `${from.state} became ${to.state}`];
     return;
@@ -74,16 +75,29 @@ export function* rowBreaches(context: RuleContext, change: Change): Generator<Br
 
 /** EXE-1: held until somebody decides; a retry has the whole budget again, and is due. */
 function* decisionBreaches({ ledger }: RuleContext, { item, from, to, at }: Change): Generator<Breach> {
-  const decision = ledger.decisions.get(item.workId);
   const same = from.epoch === to.epoch && from.attempt === to.attempt && from.activeKey === to.activeKey;
   if (to.state === 'held') {
     if (!same || from.failures !== to.failures) yield ['illegal_transition', 'changed while it was held'];
     return;
   }
-  if (decision === undefined || DECIDED[decision] !== to.state)
-    yield ['wrong_outcome', `${to.state}, and decided was ${decision ?? 'nothing'}`];
+  if (!mayAct(ledger, { item, from, to }))
+    yield ['wrong_outcome', `${to.state}, and decided was ${ledger.acting?.kind ?? 'nothing'}`];
   if (to.state === 'pending' && (!same || to.failures !== 0 || to.runAfter > at))
     yield ['wrong_outcome', `to be retried, with ${to.failures} failures, due in ${to.runAfter - at} ms`];
+}
+
+/** What is cancelled was pending, and nothing about it was counted. */
+function* cancelBreaches({ ledger }: RuleContext, change: Change): Generator<Breach> {
+  const { from, to } = change;
+  if (!mayAct(ledger, change))
+    yield ['wrong_outcome', `cancelled, and decided was ${ledger.acting?.kind ?? 'nothing'}`];
+  if (
+    from.epoch !== to.epoch ||
+    from.attempt !== to.attempt ||
+    from.failures !== to.failures ||
+    to.activeKey !== null
+  )
+    yield ['illegal_transition', 'counted, or still active, as it was cancelled'];
 }
 
 /** Claims and failures are counted one by one, and nothing counts back. */

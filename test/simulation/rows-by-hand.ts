@@ -26,6 +26,7 @@ const NEW: ItemState = {
   generation: 1,
   activeKey: null,
   supersededBy: null,
+  replayedAt: null,
   errorCode: null,
 };
 
@@ -103,6 +104,7 @@ export class Rows {
       receiptId: `r-${name}`,
       item: name,
       source: whole.sourceLane ?? name,
+      parentId: null,
       owner,
       conflict,
     };

@@ -68,12 +68,10 @@ export class Senders {
 
   /** What was sent, in the words of the history checker. */
   sent(): readonly SentItem[] {
-    const repeated = new Set(this.#traffic.deliveries.map(({ repeats }) => repeats));
     return this.#progress.flatMap(({ delivery, receipts }, sequence) =>
       delivery.events.map((event) => {
         const lane = this.#laneOf(delivery, event);
-        const ends = endsOf(delivery, event, repeated.has(delivery.key));
-        return { item: event.item, lane, sequence, receipts, ends };
+        return { item: event.item, lane, sequence, receipts, ends: endsOf(event) };
       }),
     );
   }
@@ -167,16 +165,11 @@ const isOverload = ({ status, body }: WebhookAnswer): boolean =>
   status === 503 && (JSON.parse(body) as { code: string }).code === 'overloaded';
 
 /** Where an item may stand in the end; whether it got there rightly is for the rules about rows. */
-function endsOf(
-  { route }: Delivery,
-  { plan, projection }: DraftedEvent,
-  conflicting: boolean,
-): readonly string[] {
+function endsOf({ plan, projection }: DraftedEvent): readonly string[] {
   const does = new Set(plan.map((step) => step.does));
-  const ends = ['dead', 'held', 'pending'];
+  // Somebody may have cancelled it.
+  const ends = ['dead', 'held', 'pending', 'skipped'];
   if (['return', 'late', 'deaf', 'block'].some((one) => does.has(one as never))) ends.push('completed');
-  if (does.has('skip') || ['hold', 'projected'].includes(route) || (conflicting && route !== 'apart'))
-    ends.push('skipped');
   if (projection !== undefined) ends.push('coalesced');
   return ends;
 }

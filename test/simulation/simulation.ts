@@ -6,8 +6,9 @@
 
 import { stats } from '../../src/store/verbs/reports.js';
 import { supervisorSettings } from '../../src/supervisor/supervisor-settings.js';
-import type { History, StoredItem, Violation } from '../support/history.js';
+import type { History, SentItem, StoredItem, Violation } from '../support/history.js';
 import { checkHistory } from '../support/history-checker.js';
+import { failureBreaches, logBreaches } from './action-rules.js';
 import { drawBursts } from './bursts.js';
 import { Chaos } from './chaos.js';
 import { Conservation } from './conservation.js';
@@ -131,7 +132,7 @@ class Simulation {
     const counts = {
       lease_expired: audit.expiredLeases,
       hint_repaired: audit.repairedHints,
-      decided: this.#people.decisions,
+      ...this.#people.changed,
     };
     return {
       seed,
@@ -153,7 +154,7 @@ class Simulation {
     this.#operators.settle();
     const until = this.#world.now + DRAIN_MS;
     const look = (): void => {
-      if (this.#senders.done && this.#movable().length === 0) void this.#close();
+      if (this.#senders.done && this.#people.done && this.#movable().length === 0) void this.#close();
       else if (this.#world.now >= until) this.#stuck();
       else this.#world.after(LOOK_EVERY_MS, null, look);
     };
@@ -173,11 +174,21 @@ class Simulation {
 
   async #close(): Promise<void> {
     this.#compareStatistics();
+    this.#judgeActions();
     this.#world.after(2 * STOP_MS, null, () => {
       if (!this.#stopped) this.#world.violation('stuck', 'processes', 'did not stop in time');
     });
     await this.#fleet.close(STOP_MS);
     this.#stopped = true;
+  }
+
+  #judgeActions(): void {
+    const { database, audit, ledger } = this.#scene;
+    if (database.holder !== null) return;
+    for (const [action, [kind, why]] of logBreaches(database, ledger))
+      this.#world.violation(kind, action, why);
+    for (const [{ item }, [kind, why]] of failureBreaches(database, audit.mirror, ledger))
+      this.#world.violation(kind, item, why);
   }
 
   /** Once quiet, the marks say what the predicate says. */
@@ -200,10 +211,21 @@ class Simulation {
       return { item, receipt: mirror.events.get(eventId)!.receiptId, state: now.state };
     });
     const { records: runs, transitions } = this.#scene.ledger;
-    const history: History = { sent: this.#senders.sent(), stored, runs, transitions };
+    const history: History = {
+      sent: [...this.#senders.sent(), ...replayed(mirror)],
+      stored,
+      runs,
+      transitions,
+    };
     for (const { kind, item, why } of checkHistory(history)) this.#world.violation(kind, item, why);
   }
 }
+
+/** What people made is nobody's to wait for; whether it is what it should be, the rules about rows say. */
+const replayed = (mirror: RowMirror): readonly SentItem[] =>
+  [...mirror.items.values()]
+    .filter(({ eventId }) => mirror.events.get(eventId)!.parentId !== null)
+    .map(({ item }) => ({ item, lane: item, sequence: 0, receipts: [] }));
 
 /** Open, and somebody will decide whatever has to be decided before it ends: what has to drain. */
 function movable(mirror: RowMirror, decided: boolean): readonly MirrorItem[] {

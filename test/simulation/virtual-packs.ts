@@ -126,14 +126,20 @@ export class FlowRunner {
     const read = drafted.find((event) => event.read !== undefined)?.read;
     await this.#world.wait(1, this.#host.main);
     if (read === undefined) return;
-    for (const { item } of drafted) this.#ledger.readTrouble.add(item);
+    for (const event of events) this.#ledger.readTrouble.add(this.#nameOf(event));
     if (read === 'hang') await aborted(ctx.signal);
     throw new Error('the batch read failed');
   };
 
+  /** A replay has another name than the payload says. */
+  #nameOf({ id }: FlowEvent): string {
+    return this.#scene.audit.mirror.events.get(id)!.item;
+  }
+
   readonly #flow = async (event: FlowEvent, ctx: FlowContext<unknown>, version: number): Promise<void> => {
     if (this.#host.gone) return await never();
-    const { item, plan } = event.json() as DraftedEvent;
+    const { plan } = event.json() as DraftedEvent;
+    const item = this.#nameOf(event);
     const step = plan[Math.min(ctx.epoch, plan.length) - 1]!;
     const { name, main } = this.#host;
     const { routeVersion } = this.#scene.audit.mirror.items.get(ctx.workId)!;

@@ -97,6 +97,9 @@ export type SimulatedViolationKind =
   | 'owner'
   | 'lost_mark'
   | 'statistics'
+  /** A second child, or one that is not like its parent; an action that says something else than it did. */
+  | 'replay'
+  | 'action_log'
   /** Processes: answered before the commit; a flow beyond its deadline or its lease; a lease kept for the dead. */
   | 'early_answer'
   | 'deadline'

@@ -6,6 +6,8 @@ import { cursorOption, databaseOption, jsonOption, limitOption } from '../option
 import { type Column, neutralize, table, timeText } from '../output.js';
 import { printPage, printValue, type Terminal } from '../terminal.js';
 import { type DatabaseFlags, reading } from '../with-store.js';
+import { addWorkActionOptions, type WorkActionFlags } from '../work-action.js';
+import { decideAtTerminal } from './lanes.js';
 
 interface ListFlags extends DatabaseFlags {
   readonly namespace?: string;
@@ -18,7 +20,7 @@ interface ListFlags extends DatabaseFlags {
 }
 
 export function addEventCommands(program: Command, terminal: Terminal): void {
-  const events = program.command('events').description('look at stored Events');
+  const events = program.command('events').description('look at stored Events, cancel pending ones');
   events
     .command('list')
     .description('Events in the order they arrived')
@@ -38,6 +40,11 @@ export function addEventCommands(program: Command, terminal: Terminal): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action((id: string, flags: DatabaseFlags & { json?: boolean }) => showEvent(terminal, id, flags));
+  addWorkActionOptions(
+    events.command('cancel').description('end pending work as skipped before it runs; its lane goes on'),
+  ).action((event: string | undefined, flags: WorkActionFlags) =>
+    decideAtTerminal(terminal, 'cancel', 'cancelled', event, flags),
+  );
 }
 
 async function listEvents(terminal: Terminal, flags: ListFlags): Promise<void> {
@@ -74,8 +81,8 @@ async function showEvent(
   printValue(terminal, flags.json, detail, () => readable(detail));
 }
 
-function readable({ event, workItems }: EventDetail): string[] {
-  const shown = { ...event, receivedAt: timeText(event.receivedAt) };
+function readable({ event, childId, workItems }: EventDetail): string[] {
+  const shown = { ...event, childId, receivedAt: timeText(event.receivedAt) };
   const width = Math.max(...Object.keys(shown).map((name) => name.length));
   const lines = Object.entries(shown).map(
     ([name, value]) => `${name.padEnd(width)}  ${value === null ? '-' : neutralize(String(value))}`,

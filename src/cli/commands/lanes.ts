@@ -1,48 +1,33 @@
 import type { Command } from 'commander';
-import { LaneheadError } from '../../core/errors.js';
-import type { HeldDecision, HeldResult } from '../../store/store.js';
-import { databaseOption, jsonOption, unsafeDurabilityOption } from '../options.js';
-import type { Column } from '../output.js';
-import { printPage, type Terminal } from '../terminal.js';
-import { type DatabaseFlags, writing } from '../with-store.js';
+import { printValue, type Terminal } from '../terminal.js';
+import { actAtTerminal, addWorkActionOptions, resultLine, type WorkActionFlags } from '../work-action.js';
 
-type Flags = DatabaseFlags & { readonly json?: boolean };
-
-const DECISIONS: readonly (readonly [HeldDecision, string])[] = [
-  ['retry', 'run it again, with its whole budget; its lane waits for it'],
-  ['skip', 'end it as skipped; its lane goes on'],
-  ['end', 'end it as dead; its lane goes on'],
-];
+const DECISIONS = [
+  ['retry', 'retried', 'run held work again, with its whole budget; its lane waits for it'],
+  ['skip', 'skipped', 'end held work as skipped; its lane goes on'],
+  ['end', 'ended', 'end held work as dead; its lane goes on'],
+] as const;
 
 export function addLaneCommands(program: Command, terminal: Terminal): void {
   const lanes = program
     .command('lanes')
-    .description('decide on work that holds its lane (events list --state held)');
-  for (const [decision, description] of DECISIONS) {
-    lanes
-      .command(decision)
-      .description(description)
-      .argument('<event>', 'evt_…')
-      .addOption(databaseOption())
-      .addOption(unsafeDurabilityOption())
-      .addOption(jsonOption())
-      .action((id: string, flags: Flags) => decide(terminal, id, decision, flags));
+    .description('decide on work that holds its lane (events list --state held, failures list)');
+  for (const [decision, done, description] of DECISIONS) {
+    addWorkActionOptions(lanes.command(decision).description(description)).action(
+      (event: string | undefined, flags: WorkActionFlags) =>
+        decideAtTerminal(terminal, decision, done, event, flags),
+    );
   }
 }
 
-async function decide(terminal: Terminal, id: string, decision: HeldDecision, flags: Flags): Promise<void> {
-  const items = await writing(terminal, flags, async (store) => {
-    const decided = await store.decideHeld(id, decision);
-    if (decided.length > 0) return decided;
-    const detail = await store.showEvent(id);
-    if (detail === null) throw new LaneheadError('not_found', `no Event has the id ${id}`);
-    const states = detail.workItems.map((item) => item.state).join(', ') || 'without work';
-    throw new LaneheadError('invalid_argument', `the work of ${id} is not held; it is ${states}`);
-  });
-  printPage(terminal, flags.json, { items, next: null }, COLUMNS);
+/** @param done what then has happened to an item */
+export async function decideAtTerminal(
+  terminal: Terminal,
+  kind: 'retry' | 'skip' | 'end' | 'cancel',
+  done: string,
+  event: string | undefined,
+  flags: WorkActionFlags,
+): Promise<void> {
+  const { result } = await actAtTerminal(terminal, kind, event, flags, async () => undefined);
+  printValue(terminal, flags.json, result, () => [resultLine(result, done)]);
 }
-
-const COLUMNS: readonly Column<HeldResult>[] = [
-  { title: 'WORK ITEM', value: (item) => item.workId },
-  { title: 'STATE', value: (item) => item.state },
-];

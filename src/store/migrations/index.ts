@@ -4,6 +4,7 @@ import { projectionTable, schedulerLeaseTable, workItemTable } from './m0007-wor
 import { limitedTable, limitTable } from './m0010-limits.js';
 import { traceTable } from './m0012-trace.js';
 import { actionTable, tallyTable } from './m0013-life.js';
+import { failureTable, replayTable } from './m0017-people.js';
 import type { Migration } from './migration.js';
 
 /** In order of application. Append; never edit or reorder. */
@@ -22,6 +23,8 @@ export const MIGRATIONS: readonly Migration[] = [
   traceTable,
   tallyTable,
   actionTable,
+  failureTable,
+  replayTable,
 ];
 
 /** Lane ordinals below this are reserved for history that is materialized later but happened earlier. */

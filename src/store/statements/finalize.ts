@@ -68,26 +68,6 @@ export const releaseItem = writing(
     WHERE State = 'processing' AND ${LEASE}`,
 );
 
-// ── held, decided by a person ────────────────────────────────────────────────────────────────────────────
-
-export const heldOfEvent = reading(
-  'finalize.heldOfEvent',
-  () => `SELECT WorkId FROM ${WORK_ITEM} WHERE EventId = ? AND State = 'held' ORDER BY WorkId`,
-);
-
-/** A new budget, or the next failure would hold it at once. `Attempt` goes on counting. */
-export const retryHeld = writing(
-  'finalize.retryHeld',
-  (d) => `UPDATE ${WORK_ITEM} SET State = 'pending', Readiness = 2, Failures = 0, RunAfter = ${d.now}
-    WHERE State = 'held' AND WorkId = ?`,
-);
-
-export const endHeld = writing(
-  'finalize.endHeld',
-  (d) => `UPDATE ${WORK_ITEM} SET State = ?, ProjectionActiveKey = NULL, TerminalDate = ${d.now}
-    WHERE State = 'held' AND WorkId = ?`,
-);
-
 // ── projection hand-off (PRJ-3) ──────────────────────────────────────────────────────────────────────────
 
 /** A generation on its way into its lanes, besides that of its projection. */

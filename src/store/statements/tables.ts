@@ -12,4 +12,6 @@ export const LIMIT = '_System_ConnectorLimit';
 export const LIMITED = '_System_ConnectorLimited';
 export const TALLY = '_System_ConnectorTally';
 export const ACTION = '_System_ConnectorAction';
+export const FAILURE = '_System_ConnectorFailure';
+export const REPLAY = '_System_ConnectorReplay';
 export const MIGRATION = '_System_Migration';

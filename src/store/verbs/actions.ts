@@ -9,10 +9,11 @@
  */
 import { LaneheadError } from '../../core/errors.js';
 import { digestParts } from '../../core/identity.js';
+import type { ActionKind } from '../../core/work.js';
 import { DuplicateKey } from '../driver.js';
 import { type Plan, read, write } from '../plan.js';
 import * as sql from '../statements/actions.js';
-import type { ActionFilter, ActionKind, ActionRecord, ActionRequest, Page } from '../store.js';
+import type { ActionFilter, ActionRecord, ActionRequest, Page } from '../store.js';
 
 /** Most characters of who and why; what is longer is refused. */
 const MAX_ACTOR = 128;
@@ -69,7 +70,7 @@ function sameRequest(row: sql.ActionRow, request: ActionRequest): sql.ActionRow 
   });
 }
 
-export interface ActionStep {
+export interface ActionProgress {
   readonly position: string | null;
   readonly matched: number;
   readonly changed: number;
@@ -77,10 +78,12 @@ export interface ActionStep {
   readonly finished: boolean;
 }
 
-/** Writes down what a step did, in its own transaction. The action is locked, and running. */
-export function* advanceAction(actionId: string, step: ActionStep): Plan<void> {
+/** Writes down what a step did, in its own transaction. The action is locked, and running. @returns it as it is now */
+export function* advanceAction(actionId: string, step: ActionProgress): Plan<sql.ActionRow> {
   yield* write(sql.advanceAction, [step.position, step.matched, step.changed, step.skipped, actionId]);
   if (step.finished) yield* write(sql.finishAction, [actionId]);
+  const [row] = yield* read<sql.ActionRow>(sql.lockAction, [actionId]);
+  return row!;
 }
 
 export function toAction(row: sql.ActionRow): ActionRecord {

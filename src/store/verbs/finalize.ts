@@ -14,6 +14,7 @@ import { type ItemRow, lockItemRows } from '../statements/claim.js';
 import * as sql from '../statements/finalize.js';
 import type { Finalization, FinalizeResult } from '../store.js';
 import { ids, readList, writeList } from './batches.js';
+import { noteFailure } from './failures.js';
 import { markSuccessors } from './lanes.js';
 import { type Ending, endingOf, noteEnded } from './tally.js';
 
@@ -88,9 +89,11 @@ function* applyOne(
     case 'dead':
       if (row.OnDead === 'hold') {
         expectAll(1, yield* write(sql.parkItem, [outcome.error.code, outcome.error.message, ...lease]));
+        yield* noteFailure(row, outcome.error);
         return 'held';
       }
       expectAll(1, yield* write(sql.endItem, ['dead', outcome.error.code, outcome.error.message, ...lease]));
+      yield* noteFailure(row, outcome.error);
       return 'dead';
     case 'skipped':
       expectAll(
@@ -114,6 +117,7 @@ export function* failWorkItem(
   }
   const held = row.OnDead === 'hold';
   expectAll(1, yield* write(held ? sql.holdItem : sql.killItem, [error.code, error.message, ...lease]));
+  yield* noteFailure(row, error);
   return held ? 'held' : 'dead';
 }
 
@@ -146,6 +150,6 @@ function leaseOf(row: ItemRow): Lease & readonly Param[] {
 }
 
 /** The rows are locked, so a CAS that matches fewer of them than were checked is a bug: roll back, never half-apply. */
-function expectAll(expected: number, changed: number): void {
+export function expectAll(expected: number, changed: number): void {
   if (changed !== expected) throw new Error(`a fenced update changed ${changed} of ${expected} locked rows`);
 }

@@ -1,3 +1,4 @@
+import type { PackRow } from '../statements/authority.js';
 import type { EventDraft, ReceiptDraft } from '../store.js';
 import type { Ending } from './tally.js';
 
@@ -12,28 +13,61 @@ export interface Authority {
   readonly endings: Ending[];
 }
 
-/** One Event to be (or one request without Events), and what became of it. */
-export interface Entry {
-  readonly receipt: ReceiptDraft;
-  readonly event: EventDraft | null;
-  readonly contentHash: Uint8Array;
-  /** The receipt holds the body for this Event and others, which are stored without bytes. */
-  readonly sharesBody: boolean;
+/** @param row of the pack, locked below its namespace */
+export const authorityOf = (row: PackRow): Authority => ({
+  packId: row.PackId,
+  generation: row.Generation,
+  nowMs: row.Now,
+  nextLaneOrdinal: row.NextLaneOrdinal,
+  nextHistoryOrdinal: row.NextHistoryOrdinal,
+  endings: [],
+});
+
+/** What a WorkItem takes from its Event. */
+export type WorkDraft = Pick<
+  EventDraft,
+  | 'workId'
+  | 'sourceKey'
+  | 'ordinal'
+  | 'routeVersion'
+  | 'queueClass'
+  | 'laneKey'
+  | 'deliveryLaneKey'
+  | 'targetLaneKey'
+  | 'projectionKey'
+  | 'runAfter'
+  | 'failureBudget'
+  | 'onDead'
+>;
+
+/** An Event that is to be given its WorkItem. */
+export interface WorkEntry {
+  readonly route: string;
+  readonly event: WorkDraft | null;
   key: Uint8Array;
-  fate: 'new' | 'known' | 'own';
-  /** Of the receipt and Event that stand for this entry in the end. */
-  receiptId: string;
   eventId: string | null;
-  /** The first Event of the same key, when this one has other bytes. */
-  conflictOf: string | null;
   /** Set when its WorkItem is terminal from the start. */
   end: { readonly state: 'skipped' | 'coalesced'; readonly supersededBy: string | null } | null;
   projection: { readonly generation: number; readonly active: boolean } | null;
 }
 
+/** One Event to be (or one request without Events), and what became of it. */
+export interface Entry extends WorkEntry {
+  readonly receipt: ReceiptDraft;
+  readonly event: EventDraft | null;
+  readonly contentHash: Uint8Array;
+  /** The receipt holds the body for this Event and others, which are stored without bytes. */
+  readonly sharesBody: boolean;
+  fate: 'new' | 'known' | 'own';
+  /** Of the receipt and Event that stand for this entry in the end. */
+  receiptId: string;
+  /** The first Event of the same key, when this one has other bytes. */
+  conflictOf: string | null;
+}
+
 /** A WorkItem about to be inserted. */
-export interface NewItem {
-  readonly entry: Entry;
+export interface NewItem<E extends WorkEntry = WorkEntry> {
+  readonly entry: E;
   readonly ordinal: number;
   /** 0 blocked, 1 head but not due, 2 head and due: a hint. */
   readiness: 0 | 1 | 2;

@@ -9,12 +9,12 @@
 import { Contention } from '../driver.js';
 import { type Plan, read, write } from '../plan.js';
 import * as sql from '../statements/materialize.js';
-import type { Authority, Entry, NewItem } from './materialize-entry.js';
+import type { Authority, NewItem, WorkEntry } from './materialize-entry.js';
 import { endingOf } from './tally.js';
 
 /** Decides for each projected item, in ordinal order, whether it is active or queued; replaces what was queued. */
 export function* queueProjections(locked: Authority, items: readonly NewItem[]): Plan<void> {
-  const byKey = new Map<string, Entry[]>();
+  const byKey = new Map<string, WorkEntry[]>();
   for (const { entry } of items) {
     const key = entry.event!.projectionKey;
     if (key !== null && entry.end === null) byKey.set(key, [...(byKey.get(key) ?? []), entry]);
@@ -22,11 +22,11 @@ export function* queueProjections(locked: Authority, items: readonly NewItem[]):
   for (const key of [...byKey.keys()].sort()) yield* queueGenerations(locked, key, byKey.get(key)!);
 }
 
-function* queueGenerations(locked: Authority, key: string, entries: readonly Entry[]): Plan<void> {
+function* queueGenerations(locked: Authority, key: string, entries: readonly WorkEntry[]): Plan<void> {
   let generation = yield* takeGenerations(locked, key, entries);
   const { hasActive, queued } = yield* lockGenerations(key);
   let active = hasActive;
-  let waiting: Entry | null = null;
+  let waiting: WorkEntry | null = null;
   for (const entry of entries) {
     entry.projection = { generation: generation++, active: !active };
     if (!active) {
@@ -44,21 +44,14 @@ function* queueGenerations(locked: Authority, key: string, entries: readonly Ent
 }
 
 /** Generation numbers of a key rise for ever; its row outlives its items. */
-function* takeGenerations(locked: Authority, key: string, entries: readonly Entry[]): Plan<number> {
+function* takeGenerations(locked: Authority, key: string, entries: readonly WorkEntry[]): Plan<number> {
   const [row] = yield* read<{ Generation: number }>(sql.lockProjection, [key]);
   const last = (row?.Generation ?? 0) + entries.length;
   if (row !== undefined) {
     yield* write(sql.advanceProjection, [last, key]);
   } else {
-    const { receipt, event } = entries[0]!;
-    yield* write(sql.insertProjection, [
-      key,
-      locked.packId,
-      receipt.route,
-      event!.sourceKey,
-      last,
-      locked.nowMs,
-    ]);
+    const { route, event } = entries[0]!;
+    yield* write(sql.insertProjection, [key, locked.packId, route, event!.sourceKey, last, locked.nowMs]);
   }
   return last - entries.length + 1;
 }
@@ -82,7 +75,7 @@ function* lockGenerations(key: string): Plan<{ hasActive: boolean; queued: Queue
 }
 
 /** A queued generation that is replaced before it was ever inserted. */
-function* supersedeNew(entry: Entry, by: Entry): Plan<void> {
+function* supersedeNew(entry: WorkEntry, by: WorkEntry): Plan<void> {
   entry.end = { state: 'coalesced', supersededBy: by.event!.workId };
   yield* write(sql.fenceEvent, [entry.eventId]);
 }

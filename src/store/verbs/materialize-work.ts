@@ -2,7 +2,7 @@ import type { Param, Plan } from '../plan.js';
 import * as sql from '../statements/materialize.js';
 import { ids, readList } from './batches.js';
 import { insertConverging } from './converge.js';
-import type { Authority, Entry, NewItem } from './materialize-entry.js';
+import type { Authority, Entry, NewItem, WorkEntry } from './materialize-entry.js';
 import { storeApart } from './materialize-events.js';
 import { queueProjections } from './materialize-projections.js';
 
@@ -12,7 +12,7 @@ import { queueProjections } from './materialize-projections.js';
  */
 export function* insertWorkItems(locked: Authority, entries: readonly Entry[]): Plan<void> {
   const uncovered = yield* uncoveredEvents(entries);
-  const items: NewItem[] = [];
+  const items: NewItem<Entry>[] = [];
   for (const entry of entries) {
     if (entry.event === null) continue;
     if (entry.fate === 'new') items.push({ entry, ordinal: locked.nextLaneOrdinal++, readiness: 0 });
@@ -28,17 +28,20 @@ export function* insertWorkItems(locked: Authority, entries: readonly Entry[]): 
     locked,
     foreign
       .filter((entry) => entry.fate === 'new')
-      .map((entry): NewItem => ({ entry, ordinal: locked.nextLaneOrdinal++, readiness: 0 })),
+      .map((entry): NewItem<Entry> => ({ entry, ordinal: locked.nextLaneOrdinal++, readiness: 0 })),
   );
 }
 
-/** @returns entries whose Event has a WorkItem of another identity. */
-function* putItems(locked: Authority, items: NewItem[]): Plan<Entry[]> {
+/**
+ * Items enter their projections and lanes, under the locks of their pack.
+ * @returns entries whose Event has a WorkItem of another identity.
+ */
+export function* putItems<E extends WorkEntry>(locked: Authority, items: NewItem<E>[]): Plan<E[]> {
   if (items.length === 0) return [];
   items.sort((a, b) => a.ordinal - b.ordinal);
   yield* queueProjections(locked, items);
   yield* markNewHeads(locked, items);
-  const winners = yield* insertConverging<NewItem, sql.WorkIdentityRow>(
+  const winners = yield* insertConverging<NewItem<E>, sql.WorkIdentityRow>(
     { statement: sql.insertWorkItems, row: (item) => itemRow(locked, item), current: currentItems },
     items,
   );
@@ -113,11 +116,11 @@ function lanesOf(item: NewItem): string[] {
 
 // ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-function* currentItems(items: readonly NewItem[]): Plan<Map<NewItem, sql.WorkIdentityRow>> {
+function* currentItems<I extends NewItem>(items: readonly I[]): Plan<Map<I, sql.WorkIdentityRow>> {
   const eventIds = items.map((item) => item.entry.eventId!).sort();
   const rows = yield* readList<sql.WorkIdentityRow>(sql.currentWorkItems, ids(eventIds));
   const found = new Map(rows.map((row) => [row.EventId, row]));
-  const result = new Map<NewItem, sql.WorkIdentityRow>();
+  const result = new Map<I, sql.WorkIdentityRow>();
   for (const item of items) {
     const row = found.get(item.entry.eventId!);
     if (row !== undefined) result.set(item, row);
@@ -136,7 +139,7 @@ function sameIdentity(locked: Authority, item: NewItem, row: sql.WorkIdentityRow
     row.DeliveryLaneKey === event.deliveryLaneKey &&
     row.TargetLaneKey === event.targetLaneKey &&
     row.QueueClass === event.queueClass &&
-    row.Route === item.entry.receipt.route &&
+    row.Route === item.entry.route &&
     row.RouteVersion === event.routeVersion &&
     row.ProjectionKey === event.projectionKey &&
     Buffer.compare(row.IdempotencyKey, item.entry.key) === 0
@@ -146,7 +149,7 @@ function sameIdentity(locked: Authority, item: NewItem, row: sql.WorkIdentityRow
 const runAfter = (locked: Authority, item: NewItem): number => item.entry.event!.runAfter ?? locked.nowMs;
 
 function itemRow(locked: Authority, item: NewItem): Param[] {
-  const { event, receipt, projection, end } = item.entry;
+  const { event, route, projection, end } = item.entry;
   const draft = event!;
   const held = end?.state === 'skipped';
   return [
@@ -155,7 +158,7 @@ function itemRow(locked: Authority, item: NewItem): Param[] {
     locked.generation,
     item.entry.eventId,
     'connector_event',
-    receipt.route,
+    route,
     draft.routeVersion,
     draft.queueClass,
     item.entry.key,

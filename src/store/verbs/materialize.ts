@@ -20,7 +20,7 @@ import type {
   ReceiptDraft,
 } from '../store.js';
 import { ids, writeList } from './batches.js';
-import type { Authority, Entry } from './materialize-entry.js';
+import { type Authority, authorityOf, type Entry } from './materialize-entry.js';
 import { insertEvents, settleKeys } from './materialize-events.js';
 import { insertReceipts } from './materialize-receipts.js';
 import { insertWorkItems } from './materialize-work.js';
@@ -69,14 +69,7 @@ function* lockAuthority(request: MaterializeRequest): Plan<Authority | Materiali
   const [row] = yield* read<authority.PackRow>(authority.lockPack, [request.packId]);
   if (row === undefined) throw new LaneheadError('not_found', `no installed pack has id ${request.packId}`);
   if (row.Status !== 'active') return { refused: row.Status === 'paused' ? 'paused' : 'retired' };
-  return {
-    packId: request.packId,
-    generation: row.Generation,
-    nowMs: row.Now,
-    nextLaneOrdinal: row.NextLaneOrdinal,
-    nextHistoryOrdinal: row.NextHistoryOrdinal,
-    endings: [],
-  };
+  return authorityOf(row);
 }
 
 function* storeEntries(locked: Authority, entries: Entry[]): Plan<void> {
@@ -109,6 +102,7 @@ function newEntry(
 ): Entry {
   return {
     receipt,
+    route: receipt.route,
     event,
     key,
     contentHash: content,

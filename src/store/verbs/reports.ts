@@ -3,6 +3,7 @@ import { sha256 } from '../../core/identity.js';
 import type { WorkError } from '../../core/outcome.js';
 import type { WorkItemState } from '../../core/work.js';
 import { type Plan, read } from '../plan.js';
+import { childOf } from '../statements/replay.js';
 import * as sql from '../statements/reports.js';
 import type {
   ClassStats,
@@ -126,8 +127,10 @@ export function* showEvent(eventId: string): Plan<EventDetail | null> {
   const [row] = yield* read<sql.EventReportRow & { Payload: Uint8Array }>(sql.showEvent, [eventId]);
   if (row === undefined) return null;
   const items = yield* read<sql.WorkReportRow>(sql.showWorkItems, [eventId]);
+  const [replayed] = yield* read<{ ChildId: string }>(childOf, [eventId]);
   return {
     event: toEventSummary(row, (yield* payloadsOf([row])).get(eventId)),
+    childId: replayed?.ChildId ?? null,
     workItems: items.map(toWorkItemView),
   };
 }
