@@ -51,7 +51,9 @@ describe('lanehead lanes', SLOW, () => {
       const asked = ['lanes', decision, held.get(`${decision}-first`)!, ...BY, '--json'];
       decided.push(JSON.parse((await runHere(asked, around)).stdout));
     }
-    expect(decided).toMatchObject(decisions.map(() => ({ matched: 1, changed: 1, skipped: 0, dryRun: false })));
+    expect(decided).toMatchObject(
+      decisions.map(() => ({ matched: 1, changed: 1, skipped: 0, dryRun: false })),
+    );
     const completed = ['retry-first', 'retry-next', 'skip-next', 'end-next'];
     await expect
       .poll(async () => [...(await ids('completed')).keys()], { timeout: 120_000 })
